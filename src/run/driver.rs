@@ -9,7 +9,7 @@ use super::problem::Case;
 use super::provenance::{Start, provenance};
 use super::settings::same_settings;
 use super::solution::Solution;
-use super::steps::{fix_order, here, newton, share, wait_limit};
+use super::steps::{alone, fix_order, here, newton, share, wait_limit};
 use super::{Deck, Event, Job, Phases, Problem, ProblemInput, Progress, Report, summary};
 use crate::comm::{Communicator, Links, agree, default_threads};
 use crate::space::{FreeMemory, HostSpace, MemorySpace, Threads};
@@ -40,7 +40,7 @@ pub fn solution(deck: &Deck, comm: &dyn Communicator, progress: &Progress<'_>) -
         #[cfg(feature = "cuda")]
         Place::Gpu(space) => {
             let solution = solution_on(&space, deck, comm, progress)?;
-            solution.download(&space).map_err(|error| super::steps::alone(error, comm))
+            solution.download(&space).map_err(|error| alone(error, comm))
         }
         Place::Host(space) => solution_on(&space, deck, comm, progress),
     }
@@ -174,12 +174,12 @@ pub fn solution_on<S: Job>(
     // 4. Newton; one step for a linear problem.
     comm.enter_phase("solution");
     let newton = newton(space, deck, &links, &mut problem, S::Memory::slice_mut(&mut field), progress)?;
-    // The last step changed the owned unknowns only.
-    agree(comm, problem.refresh(S::Memory::slice_mut(&mut field)))?;
+    // The last step changed the owned unknowns only. A rank that fails here leaves the others in an exchange.
+    problem.refresh(S::Memory::slice_mut(&mut field)).map_err(|error| alone(error, comm))?;
     // The format is final.
     problem.book_costs();
     let (format, contractions, additions) = (problem.format(), problem.contractions(), problem.additions());
-    let levels = agree(comm, problem.levels())?;
+    let levels = problem.levels().map_err(|error| alone(error, comm))?;
     // Frees the matrix before errors and triad allocate their arrays.
     drop(problem);
 
@@ -213,12 +213,14 @@ pub fn solution_on<S: Job>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Error;
     use crate::comm::Solo;
     use crate::comm::ranks::on_ranks_that_add;
     use crate::fill;
     use crate::run::deck::{Choice, Nodes, Preset};
     use crate::run::report::StrategiesReport;
     use crate::run::{Analytic, Device, silent};
+    use crate::space::Scan;
 
     #[test]
     fn one_thread_solves_again_with_the_same_and_with_other_numbers_of_threads() {
@@ -304,6 +306,54 @@ mod tests {
         deck.run.threads = Some(2);
         let (one, again) = (solution(&deck, &Solo, &silent).unwrap(), solve(&deck, &Solo, &silent).unwrap());
         assert_eq!((one.field.len(), one.report.error_max), (6 * 5 * 9, again.error_max));
+    }
+
+    /// Rank 0 owns 19 of 20 nodes: in the first of the growing boxes that it cannot hold, rank 1 has room for its share.
+    #[test]
+    fn a_run_that_one_rank_cannot_hold_starts_on_none() {
+        let mut deck = Deck::default();
+        (deck.run.device, deck.run.threads, deck.mesh.imbalance) = (Device::Cpu, Some(1), 90.0);
+        let ends = on_ranks_that_add(1, 2, |comm| {
+            let mut deck = deck.clone();
+            let forecasts = (6..).map(|power| {
+                deck.mesh.nodes = Nodes::new([1 << power; 3]).ok();
+                crate::run::dry_run(&deck, comm, &silent).unwrap()
+            });
+            let found = forecasts.into_iter().find(|forecast| forecast.fits == Some(false)).unwrap();
+            assert_eq!(found.own.check(comm).is_err(), comm.rank() == 0);
+            solve_on(&crate::space::Serial, &deck, comm, &silent).unwrap_err()
+        });
+        assert!(matches!(ends[..], [Error::OutOfMemory { .. }, Error::Elsewhere { rank: 0 }]), "{ends:?}");
+    }
+
+    /// CG ends exactly at its tolerance, which the residual that Newton computes may miss by rounding.
+    #[test]
+    fn a_linear_problem_takes_one_step_whatever_the_tolerance_of_cg() {
+        let mut deck = Deck::default();
+        deck.problem.kind = crate::run::deck::ProblemKind::Poisson;
+        for nodes in 5..15 {
+            deck.mesh.nodes = Nodes::new([nodes, 7, 9]).ok();
+            deck.cg.tolerance = Some(1e-3);
+            for _ in 0..2 {
+                let report = solve_on(&crate::space::Serial, &deck, &Solo, &silent).unwrap();
+                assert_eq!(report.newton_iterations, 1, "{nodes} nodes, {:?}", deck.cg.tolerance);
+                deck.cg.tolerance = Some((report.history[0].cg_residual / report.history[0].residual).next_up());
+            }
+        }
+    }
+
+    #[test]
+    fn a_scan_is_called_serial_where_one_rank_scans_so() {
+        let mut deck = Deck::default();
+        deck.mesh.nodes = Nodes::new([6; 3]).ok();
+        for (ranks, expected) in [([Scan::Parallel; 2], Scan::Parallel), ([Scan::Serial, Scan::Parallel], Scan::Serial)]
+        {
+            let found = on_ranks_that_add(1, 2, |comm| {
+                let space = Threads::new(2).unwrap().with_scan(ranks[comm.rank()]);
+                solve_on(&space, &deck, comm, &silent).unwrap().strategies.scan
+            });
+            assert_eq!(found, [expected; 2]);
+        }
     }
 
     #[test]

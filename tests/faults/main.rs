@@ -7,6 +7,7 @@
 
 #![allow(missing_docs)]
 
+mod collectives;
 mod partition;
 #[allow(dead_code)]
 #[path = "../library/thread_ranks.rs"]

@@ -1,12 +1,13 @@
 //! Ranks that are threads of this process, with all operations of a communicator, and sums in an order that a seed draws: tests
 //! without MPI. The unit tests of the library include this file.
 //!
-//! A rank that panics wakes the others, which panic too, so that a failed test ends.
+//! A rank that panics wakes the others, which panic too, so that a failed test ends. So does a rank that returns while another one waits
+//! for it: a rank that leaves alone is a failure here, and not a hang.
 
 use minifenl::comm::{Communicator, Exchange, Map, Message};
 use minifenl::{Error, Result};
 use std::cell::Cell;
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 /// What `work` returns on each of `size` ranks.
@@ -21,7 +22,7 @@ pub fn on_ranks_that_add<T: Send>(seed: u64, size: usize, work: impl Fn(&Ranks) 
         let start = |rank| {
             let (shared, work) = (shared.clone(), &work);
             scope.spawn(move || {
-                let _guard = Guard(shared.clone());
+                let _guard = Guard { shared: shared.clone(), rank };
                 work(&Ranks {
                     rank,
                     size,
@@ -49,6 +50,8 @@ struct State {
     /// Values under way, by sender, receiver and number of the exchange.
     values: HashMap<(usize, usize, usize), VecDeque<Vec<f64>>>,
     has_failed: bool,
+    /// Ranks that have returned.
+    left: BTreeSet<usize>,
 }
 
 #[derive(Debug, Default)]
@@ -63,27 +66,33 @@ impl Shared {
         self.changed.notify_all();
     }
 
-    /// Waits until `ready` returns something.
-    fn wait<T>(&self, mut ready: impl FnMut(&mut State) -> Option<T>) -> T {
+    /// Waits until `ready` returns something; `missing` says whether a rank that has left would have to bring it.
+    fn wait<T>(&self, mut ready: impl FnMut(&mut State) -> Option<T>, missing: impl Fn(&State, usize) -> bool) -> T {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
             assert!(!state.has_failed, "another rank panicked");
             if let Some(value) = ready(&mut state) {
                 return value;
             }
+            let left = state.left.iter().copied().find(|&rank| missing(&state, rank));
+            assert!(left.is_none(), "rank {left:?} has left alone");
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
     }
 }
 
-/// Tells the other ranks of a panic.
-struct Guard(Arc<Shared>);
+/// Tells the other ranks of a panic, or that this one has returned.
+struct Guard {
+    shared: Arc<Shared>,
+    rank: usize,
+}
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        if std::thread::panicking() {
-            self.0.change(|state| state.has_failed = true);
-        }
+        self.shared.change(|state| {
+            state.has_failed |= std::thread::panicking();
+            state.left.insert(self.rank);
+        });
     }
 }
 
@@ -109,7 +118,7 @@ impl Ranks {
             let (round, _) = state.rounds.entry(number).or_insert_with(|| (vec![None; self.size], 0));
             round[self.rank] = Some(Arc::new(mine));
         });
-        self.shared.wait(|state| {
+        let ready = |state: &mut State| {
             let (round, seen) = state.rounds.get_mut(&number)?;
             let all: Vec<_> = round.iter().cloned().collect::<Option<_>>()?;
             *seen += 1;
@@ -117,7 +126,8 @@ impl Ranks {
                 state.rounds.remove(&number);
             }
             Some(all)
-        })
+        };
+        self.shared.wait(ready, |state, rank| state.rounds[&number].0[rank].is_none())
     }
 
     fn gather(&self, mine: &[f64]) -> Vec<Vec<f64>> {
@@ -243,7 +253,8 @@ impl Exchange for Values {
         if std::mem::take(&mut self.in_flight) {
             for neighbour in self.map.neighbours().iter().filter(|neighbour| !neighbour.receive.is_empty()) {
                 let from = (neighbour.rank, self.rank, self.number);
-                let values = self.shared.wait(|state| state.values.get_mut(&from)?.pop_front());
+                let ready = |state: &mut State| state.values.get_mut(&from)?.pop_front();
+                let values = self.shared.wait(ready, |_, rank| rank == neighbour.rank);
                 let range = neighbour.receive.start as usize..neighbour.receive.end as usize;
                 let owned = self.map.owned_count();
                 if values.len() != range.len() {

@@ -81,18 +81,19 @@ impl<'a, S: Job> Problem<'a, S> {
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) where the memory cannot be had; a failure of a device or of MPI.
     pub fn new(space: &'a S, input: ProblemInput<'a, S>, graph: Option<Graph<S::Memory>>) -> Result<Self> {
         let (links, variant) = (input.links, input.deck.cg.variant);
-        let discrete = agree(links.comm(), Discrete::new(space, input))?;
+        let comm = links.comm();
+        let discrete = agree(comm, Discrete::new(space, input))?;
         let (rows, columns) = (discrete.map().owned_count(), discrete.map().local_count());
-        let mut marks = Vec::new();
-        // First, and agreed upon, since all ranks make it together: a rank that fails alone leaves no other in the middle of it.
-        let before = agree(links.comm(), space.mark())?;
-        // What follows has collective calls of its own: no rank may enter it alone.
-        let halo = agree(links.comm(), links.halo(space, discrete.map()))?;
-        marks.push(("setup/halo", before, space.mark()?));
+        // Each step has collective calls: no rank may leave one alone, nor enter the next one.
+        let before = agree(comm, space.mark())?;
+        let halo = links.halo(space, discrete.map()).and_then(|halo| Ok((halo, space.mark()?)));
+        let (halo, after) = agree(comm, halo)?;
+        let mut marks = vec![("setup/halo", before, after)];
         let linear = match graph {
-            Some(graph) => Linear::matrix(&discrete, graph, &mut marks)?,
-            None => Linear::elements(&discrete, &mut marks)?,
+            Some(graph) => Linear::matrix(&discrete, graph, &mut marks),
+            None => Linear::elements(&discrete, &mut marks),
         };
+        let linear = agree(comm, linear)?;
         let mut problem = Problem {
             preconditioner: Multigrid::new(&discrete, &linear, &mut marks)?,
             linear,

@@ -78,7 +78,7 @@ impl<'a, S: Job> OnMesh<'a, S> {
         let strategy = deck.graph.strategy.or_default();
         let nodes = graph::build(space, &mesh.elem_node, mesh.map.owned_count(), strategy);
         let graph = agree(comm, nodes.and_then(|nodes| space.dof_graph(nodes, discrete.case.model.dofs())))?;
-        let linear = Linear::matrix(&discrete, graph, &mut unused)?;
+        let linear = agree(comm, Linear::matrix(&discrete, graph, &mut unused))?;
         let halo = agree(comm, links.halo(space, discrete.map()))?;
         let sampling = if deck.problem.kind.is_linear() {
             None
@@ -122,7 +122,7 @@ impl<'a, S: Job> Multigrid<'a, S> {
             Preconditioning::Chebyshev => Smoothing::ALONE,
             Preconditioning::Multigrid => Smoothing::FOR_CYCLES,
         };
-        let before = space.mark()?;
+        let before = agree(links.comm(), space.mark())?;
         let all: Vec<&Mesh<S::Memory>> = [*mesh].into_iter().chain(*meshes).collect();
         let pairs = all.iter().zip(*meshes);
         let coarse = pairs.map(|(finer, mesh)| OnMesh::new(fine, finer, mesh)).collect::<Result<Vec<_>>>()?;
@@ -135,7 +135,7 @@ impl<'a, S: Job> Multigrid<'a, S> {
             levels.push(agree(links.comm(), level)?);
         }
         let rows = coarse.last().map_or(0, |coarse| coarse.discrete.map().owned_count());
-        let hierarchy = Hierarchy::new(space, links, levels, rows, smoothing)?;
+        let hierarchy = agree(links.comm(), Hierarchy::new(space, links, levels, rows, smoothing))?;
         let halo = agree(links.comm(), links.halo(space, fine.map()))?;
         marks.push(("setup/preconditioner", before, space.mark()?));
         Ok(Some(Multigrid { coarse, hierarchy, halo }))
@@ -202,9 +202,7 @@ impl<'a, S: Job> Multigrid<'a, S> {
             })
         })?;
         visited.push((0, space.mark()?));
-        for two in visited.windows(2) {
-            levels[two[0].0].seconds += space.between(&two[0].1, &two[1].1)?;
-        }
+        add_times(&mut levels, &visited, |before, after| space.between(before, after))?;
         Ok(levels)
     }
 
@@ -218,6 +216,18 @@ impl<'a, S: Job> Multigrid<'a, S> {
         }
         Ok(cost)
     }
+}
+
+/// Adds the time from each visit to the next one to the level that is visited.
+pub(super) fn add_times<M>(
+    levels: &mut [LevelNumbers],
+    visited: &[(usize, M)],
+    between: impl Fn(&M, &M) -> Result<f64>,
+) -> Result<()> {
+    for two in visited.windows(2) {
+        levels[two[0].0].seconds += between(&two[0].1, &two[1].1)?;
+    }
+    Ok(())
 }
 
 /// A matrix on a mesh with its exchange, lent.

@@ -1,13 +1,13 @@
 //! Whole runs with preconditioners, on ranks, elements, maps and sizes.
 
 use super::discrete::Discrete;
-use super::multigrid::Multigrid;
+use super::multigrid::{Multigrid, add_times};
 use super::*;
 use crate::comm::ranks::on_ranks;
-use crate::comm::{Links, Solo};
+use crate::comm::{Communicator, Links, Solo};
 use crate::element::ElementType;
 use crate::run::deck::{Nodes, Preconditioning, Preset, ProblemKind};
-use crate::run::meshes::{coarse_meshes, made};
+use crate::run::meshes::{coarse_boxes, coarse_meshes, made, preconditioned};
 use crate::run::steps::share;
 use crate::run::{Deck, Device, Phases, Report, dry_run, silent, solve, solve_on};
 use crate::solve::Preconditioner;
@@ -103,14 +103,17 @@ fn inexact_steps_save_iterations_and_keep_the_answer() {
     assert!((inexact.error_l2 / exact.error_l2 - 1.0).abs() < 1e-3);
 }
 
-/// x.My = y.Mx and x.Mx > 0 for the cycle M, to rounding.
-#[test]
-fn the_cycle_is_symmetric_and_positive() {
-    let mut deck = deck(ProblemKind::Heat, ElementType::Hex8, [12, 9, 14]);
+/// Calls `work` with the levels of a heat problem at temperatures that are functions of the node, between 1 and 2.
+fn prepared<R>(
+    nodes: [u64; 3],
+    comm: &dyn Communicator,
+    work: impl for<'a> FnOnce(&Discrete<'a, Serial>, &Linear<Serial>, &mut Multigrid<'a, Serial>) -> R,
+) -> R {
+    let mut deck = deck(ProblemKind::Heat, ElementType::Hex8, nodes);
     deck.mesh.map = "bubble:0.3".parse().unwrap();
-    let (phases, links) = (Phases::default(), Links::<Serial>::staged(&Solo));
-    let mesh = made(&Serial, &Solo, ElementType::Hex8, share(&deck, &Solo).unwrap()).unwrap();
-    let coarse = coarse_meshes(&Serial, &deck, &Solo, &mesh).unwrap();
+    let (phases, links) = (Phases::default(), Links::<Serial>::staged(comm));
+    let mesh = made(&Serial, comm, ElementType::Hex8, share(&deck, comm).unwrap()).unwrap();
+    let coarse = coarse_meshes(&Serial, &deck, comm, &mesh).unwrap();
     assert_eq!(coarse.len(), 2);
     let input =
         ProblemInput { deck: &deck, links: &links, mesh: &mesh, coarse: &coarse, phases: &phases, progress: &silent };
@@ -119,25 +122,101 @@ fn the_cycle_is_symmetric_and_positive() {
     let mut marks = Vec::new();
     let mut linear = Linear::matrix(&discrete, graph, &mut marks).unwrap();
     let mut multigrid = Multigrid::new(&discrete, &linear, &mut marks).unwrap().unwrap();
-    let (unknowns, n) = (discrete.start().unwrap(), mesh.map.owned_count());
-    linear.assemble(&discrete, &unknowns, &mut vec![0.0; n], &mut marks).unwrap();
+    let mut unknowns = discrete.start().unwrap();
+    discrete.scatter_by_id(3, &mut unknowns).unwrap();
+    unknowns.iter_mut().for_each(|u| *u = 1.5 + 0.5 * *u);
+    links.halo(&Serial, discrete.map()).unwrap().update(&Serial, &mut unknowns).unwrap();
+    linear.assemble(&discrete, &unknowns, &mut vec![0.0; mesh.map.owned_count()], &mut marks).unwrap();
     linear.update(&discrete, &mut marks).unwrap();
     multigrid.assemble(&unknowns).unwrap();
     multigrid.prepare(&discrete, &linear).unwrap();
-    let vectors = [1, 2].map(|seed| {
-        let mut vector = vec![0.0; n];
-        discrete.scatter_by_id(seed, &mut vector).unwrap();
-        vector
-    });
-    let images = vectors.each_ref().map(|vector| {
-        let mut image = vec![f64::NAN; n];
-        multigrid.with_cycle(&discrete, &linear, |cycle| cycle.apply(&Serial, n, vector, &mut image)).unwrap();
-        image
+    work(&discrete, &linear, &mut multigrid)
+}
+
+/// Pseudo-random numbers by node and their image by the cycle.
+fn images<'a>(
+    seed: u64,
+    discrete: &Discrete<'a, Serial>,
+    linear: &Linear<Serial>,
+    multigrid: &mut Multigrid<'a, Serial>,
+) -> [Vec<f64>; 2] {
+    let n = discrete.map().owned_count();
+    let (mut vector, mut image) = (vec![0.0; n], vec![f64::NAN; n]);
+    discrete.scatter_by_id(seed, &mut vector).unwrap();
+    multigrid.with_cycle(discrete, linear, |cycle| cycle.apply(&Serial, n, &vector, &mut image)).unwrap();
+    [vector, image]
+}
+
+/// x.My = y.Mx and x.Mx > 0 for the cycle M, to rounding.
+#[test]
+fn the_cycle_is_symmetric_and_positive() {
+    let [[x, mx], [y, my]] = prepared([12, 9, 14], &Solo, |discrete, linear, multigrid| {
+        [1, 2].map(|seed| images(seed, discrete, linear, multigrid))
     });
     let dot = |x: &[f64], y: &[f64]| x.iter().zip(y).map(|(x, y)| x * y).sum::<f64>();
-    let [xmy, ymx] = [dot(&vectors[0], &images[1]), dot(&vectors[1], &images[0])];
-    let scale = dot(&vectors[0], &images[0]);
+    let (xmy, ymx, scale) = (dot(&x, &my), dot(&y, &mx), dot(&x, &mx));
     assert!(scale > 0.0 && (xmy - ymx).abs() < 1e-12 * scale, "{xmy:e} {ymx:e} {scale:e}");
+}
+
+/// Levels, unknowns of coarse matrices with their ghosts, transfers and the last inverse of ranks are those of one.
+#[test]
+fn ranks_have_the_cycle_of_one() {
+    let by_id = |comm: &dyn Communicator| {
+        prepared([17, 12, 15], comm, |discrete, linear, multigrid| {
+            let [_, image] = images(1, discrete, linear, multigrid);
+            let mesh = discrete.input.mesh;
+            (0..).map(|node| mesh.global_node(node)).zip(image).collect::<Vec<(u64, f64)>>()
+        })
+    };
+    let mut one = by_id(&Solo);
+    one.sort_unstable_by_key(|(id, _)| *id);
+    let largest = one.iter().fold(0.0f64, |most, (_, value)| most.max(value.abs()));
+    for ranks in [2, 5] {
+        let mut all = on_ranks(ranks, |comm| by_id(comm)).concat();
+        all.sort_unstable_by_key(|(id, _)| *id);
+        assert_eq!(all.len(), one.len());
+        for ((id, value), (_, expected)) in all.iter().zip(&one) {
+            assert!((value - expected).abs() < 1e-9 * largest, "{ranks} ranks, node {id}: {value}, {expected}");
+        }
+    }
+}
+
+/// 9^3 nodes with 25^3 entries over 5^3 with 13^3; u is fixed on all faces, so that a line of 9 nodes interpolates by 9 entries.
+#[test]
+fn an_iteration_moves_and_computes_what_cg_and_the_cycle_do() {
+    let mut deck = deck(ProblemKind::Poisson, ElementType::Hex8, [9; 3]);
+    deck.matrix.format = Choice::Given(crate::sparse::Format::Crs);
+    let crs = |rows: u64, columns: u64, entries: u64| 12 * entries + 8 * (rows + 1) + 8 * (rows + columns);
+    let (rows, entries, last) = (729, 15625, 2197);
+    let (product, between) = (crs(rows, rows, entries), [crs(rows, 125, 729), crs(125, rows, 729)].iter().sum::<u64>());
+    let cg = [product + 72 * rows, 2 * entries + 10 * rows];
+    for (preconditioning, [bytes, flops]) in [
+        (Preconditioning::None, [0; 2]),
+        (Preconditioning::Jacobi, [32 * rows, 2 * rows]),
+        (Preconditioning::Chebyshev, [3 * (product + 56 * rows) + 32 * rows, 3 * (2 * entries + 6 * rows) + 2 * rows]),
+        (
+            Preconditioning::Multigrid,
+            [
+                4 * product + (3 * 56 + 32 + 24 + 24) * rows + between + crs(125, 125, last),
+                8 * entries + (3 * 6 + 2 + 3 + 2) * rows + 2 * 2 * 729 + 2 * last,
+            ],
+        ),
+    ] {
+        deck.cg.preconditioner = Choice::Given(preconditioning);
+        let report = solve(&deck, &Solo, &silent).unwrap();
+        let phase = report.phases.iter().find(|phase| phase.name == "cg").unwrap();
+        let found = [phase.bytes, phase.flops].map(|all| (all / phase.calls as f64).round() as u64);
+        assert_eq!(found, [cg[0] + bytes, cg[1] + flops], "{preconditioning}");
+    }
+}
+
+/// Down to the last of three levels and up again: 1 + 16 s on the finest one, 2 + 8 on the next, 4 on the last.
+#[test]
+fn a_level_has_the_time_from_its_visits_to_those_that_follow() {
+    let mut levels = vec![LevelNumbers::default(); 3];
+    let visited = [(0, 0.0), (1, 1.0), (2, 3.0), (1, 7.0), (0, 15.0), (0, 31.0)];
+    add_times(&mut levels, &visited, |before, after| Ok(after - before)).unwrap();
+    assert_eq!(levels.iter().map(|level| level.seconds).collect::<Vec<_>>(), [17.0, 10.0, 4.0]);
 }
 
 #[test]
@@ -154,6 +233,26 @@ fn many_unknowns_take_multigrid_by_themselves_and_few_do_not() {
     deck.cg.iterations = Some(3);
     assert_eq!(solve(&deck, &Solo, &silent).unwrap().strategies.preconditioner, Preconditioning::None);
     assert_eq!(Deck::default().resolved().cg.preconditioner, Choice::Given(Preconditioning::None));
+}
+
+/// Ranks keep a box from becoming coarser: its unknowns, and not its nodes, decide whether they can be inverted.
+#[test]
+fn a_last_level_with_too_many_unknowns_leaves_jacobi() {
+    let mut differs = 0;
+    for ranks in (1..900).step_by(7) {
+        let chosen = [ProblemKind::Poisson, ProblemKind::Elasticity].map(|kind| {
+            let mut deck = deck(kind, ElementType::Hex8, [129, 65, 33]);
+            let spec = deck.spec(deck.mesh.nodes.unwrap()).unwrap();
+            let last = coarse_boxes(&deck, &spec, ranks).last().map_or(u64::MAX, |(spec, _)| spec.node_count());
+            deck.cg.preconditioner = Choice::Auto;
+            let chosen = preconditioned::<Serial>(&deck, &spec, ranks).preconditioning();
+            let can_be_inverted = last.saturating_mul(kind.dofs() as u64) <= 2048;
+            assert_eq!(chosen == Preconditioning::Multigrid, can_be_inverted, "{kind} on {ranks} ranks: {last} nodes");
+            chosen
+        });
+        differs += usize::from(chosen[0] != chosen[1]);
+    }
+    assert!(differs > 0);
 }
 
 #[test]

@@ -51,11 +51,11 @@ impl<S: Job> Study<'_, S> {
         let Study { space, comm, .. } = *self;
         compared.run_bytes = self.fits(choices)?;
         let first = prepare().and_then(|mut state| work(&mut state).map(|result| (state, result)));
-        let first = match first {
-            Err(Error::Invalid(_)) => Ok(None),
-            first => first.map(Some),
-        };
-        let Some((mut state, result)) = agree(comm, first)? else { return Ok(compared) };
+        // What one rank refuses, no rank measures.
+        if failing(comm, matches!(first, Err(Error::Invalid(_)))).is_some() {
+            return Ok(compared);
+        }
+        let (mut state, result) = agree(comm, first)?;
         let first = agree(comm, numbers(&mut state, &result))?;
         let mut result = Some(result);
         let mut round = |calls: usize, state: &mut T, result: &mut Option<R>| {

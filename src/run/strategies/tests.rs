@@ -1,9 +1,10 @@
 //! The study on small meshes: every strategy is there, right, and found out if it is wrong.
 
-use super::study::{difference, median, same_bits};
+use super::study::{Numbers, difference, largest_difference, median, same_bits};
 use super::*;
+use crate::Error;
 use crate::comm::Solo;
-use crate::comm::ranks::on_ranks_that_add;
+use crate::comm::ranks::{on_ranks, on_ranks_that_add};
 use crate::mesh::CoordinateMap;
 use crate::run::deck::Nodes;
 use crate::run::silent;
@@ -55,6 +56,71 @@ fn ranks_agree_on_the_study() {
         assert!(of_rank[0].verified, "{}", of_rank[0].table());
         assert!(of_rank.iter().all(|study| *study == of_rank[0]), "ranks report different numbers");
     }
+}
+
+/// What `work` says of the study on each of 3 ranks, where `free` bytes are left to rank 1 and enough to the others.
+fn on_three<T: Send>(free: u64, work: impl Fn(&Study<'_, Serial>) -> T + Sync) -> Vec<T> {
+    on_ranks(3, |comm| {
+        let part = share(&deck([7, 5, 9]), comm).unwrap();
+        let (sizes, nodes) = (Sizes::of_box(&part), part.spec().node_count());
+        let mesh = made(&Serial, comm, ElementType::Hex8, part).unwrap();
+        let papers = choices::<Serial>(&Deck::default().resolved(), 1, &sizes);
+        let free = if comm.rank() == 1 { free } else { 1 << 40 };
+        work(&Study { space: &Serial, comm, mesh: &mesh, sizes, free, papers, rounds: 2, nodes })
+    })
+}
+
+#[test]
+fn what_one_rank_cannot_hold_is_refused_on_all() {
+    let refused = on_three(1000, |study| study.fits(&study.papers));
+    assert!(matches!(refused[1], Err(Error::OutOfMemory { .. })), "{refused:?}");
+    assert!([0, 2].iter().all(|&rank| matches!(refused[rank], Err(Error::Elsewhere { rank: 1 }))), "{refused:?}");
+}
+
+/// A strategy that `prepare` makes and whose result is the number of its calls times what `number` says of the rank.
+fn counted(
+    study: &Study<'_, Serial>,
+    prepare: impl FnOnce() -> crate::Result<usize>,
+    number: impl Fn(usize) -> f64,
+) -> crate::Result<Compared> {
+    let of_rank = number(study.comm.rank());
+    let work = |calls: &mut usize| {
+        *calls += 1;
+        Ok(())
+    };
+    let numbers = |calls: &mut usize, (): &()| Ok(vec![vec![1.0 + *calls as f64 * of_rank]]);
+    let reference = (&mut None, largest_difference as fn(&Numbers, &Numbers) -> f64);
+    study.measured(Compared::default(), &study.papers, reference, prepare, work, numbers)
+}
+
+#[test]
+fn bits_that_change_on_one_rank_are_not_repeatable() {
+    for (number, is_repeatable) in [(0.0, true), (1.0, false)] {
+        let found = on_three(1 << 40, |study| counted(study, || Ok(0), |rank| if rank == 1 { number } else { 0.0 }));
+        let found: Vec<_> = found.into_iter().map(Result::unwrap).collect();
+        assert!(found.iter().all(|compared| compared.is_repeatable == Some(is_repeatable)), "{found:?}");
+        assert!(found.iter().all(|compared| compared.seconds == found[0].seconds && compared.seconds.len() == 2));
+        let us = 1e6 * found[0].median_seconds.unwrap() / (7.0 * 5.0 * 9.0);
+        assert!(found.iter().all(|compared| compared.us_per_node == Some(us)), "{found:?}");
+    }
+}
+
+#[test]
+fn what_one_rank_refuses_no_rank_measures() {
+    let found = on_three(1 << 40, |study| {
+        let is_refused = study.comm.rank() == 1;
+        counted(study, || if is_refused { Err(Error::Invalid("not here".into())) } else { Ok(0) }, |_| 0.0)
+    });
+    assert!(
+        found.iter().all(|compared| compared.as_ref().is_ok_and(|compared| compared.seconds.is_empty())),
+        "{found:?}"
+    );
+    // Any other failure ends the study.
+    let failed = on_three(1 << 40, |study| {
+        let fails = study.comm.rank() == 2;
+        counted(study, || if fails { Err(Error::Device("lost".into())) } else { Ok(0) }, |_| 0.0)
+    });
+    assert!(matches!(failed[..], [Err(Error::Elsewhere { rank: 2 }), Err(_), Err(Error::Device(_))]), "{failed:?}");
 }
 
 #[test]

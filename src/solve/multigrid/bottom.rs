@@ -5,7 +5,7 @@
 
 use super::DistributedMatrix;
 use crate::comm::{Links, Map, Neighbour, Staging, agree};
-use crate::space::{Array, MemorySpace, Slice, try_zeroed};
+use crate::space::{Array, MemorySpace, Slice, try_reserve, try_zeroed};
 use crate::sparse::{CrsGraph, CrsMatrix, Operator, Spmv};
 use crate::{Error, LocalOrdinal, Result, RowOffset};
 use std::sync::Arc;
@@ -34,11 +34,16 @@ impl<S: Staging + Spmv> Bottom<S> {
                 "multigrid: the last level has {all} unknowns, at most {MOST_INVERTED}: {expected}"
             )));
         }
-        let row_map = (0..=rows).map(|row| (row * all) as RowOffset).collect();
-        let entries = (0..rows).flat_map(|_| 0..all as LocalOrdinal).collect();
-        let graph = CrsGraph::new(row_map, entries, all)?.upload(space)?;
-        let matrix = CrsMatrix::zeros_on(space, Arc::new(graph))?;
-        let inverse = DistributedMatrix::new(space, links, (matrix, everyone(&counts, rank)?))?;
+        let dense = || {
+            let (mut row_map, mut entries) = (Vec::new(), Vec::new());
+            try_reserve("rows of the last level", &mut row_map, rows + 1)?;
+            row_map.extend((0..=rows).map(|row| (row * all) as RowOffset));
+            try_reserve("columns of the last level", &mut entries, rows * all)?;
+            (0..rows).for_each(|_| entries.extend(0..all as LocalOrdinal));
+            let graph = CrsGraph::new(row_map, entries, all)?.upload(space)?;
+            Ok((CrsMatrix::zeros_on(space, Arc::new(graph))?, everyone(&counts, rank)?))
+        };
+        let inverse = DistributedMatrix::new(space, links, agree(comm, dense())?)?;
         Ok(Bottom { inverse, counts, rank })
     }
 
@@ -148,7 +153,9 @@ fn inverted(matrix: &mut [f64], n: usize) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::comm::Solo;
+    use crate::blas::Reductions;
+    use crate::comm::ranks::on_ranks;
+    use crate::comm::{Communicator, Solo};
     use crate::space::Serial;
 
     #[test]
@@ -156,6 +163,66 @@ mod tests {
         let links = Links::<Serial>::staged(&Solo);
         let error = Bottom::new(&Serial, &links, MOST_INVERTED + 1).unwrap_err().to_string();
         assert!(error.contains("2049 unknowns, at most 2048"), "{error}");
+    }
+
+    /// y = (D + C) x on ranks, with D[i, i] = 3 + i and C[i, j] = 1 / (1 + i + j).
+    #[derive(Debug)]
+    struct Dense<'a> {
+        comm: &'a dyn Communicator,
+        first: usize,
+        rows: usize,
+    }
+
+    impl Operator<Serial> for Dense<'_> {
+        fn rows(&self) -> usize {
+            self.rows
+        }
+        fn columns(&self) -> usize {
+            self.rows
+        }
+        fn bytes(&self) -> usize {
+            0
+        }
+        fn apply(&self, _: &Serial, x: &mut [f64], y: &mut [f64]) -> Result<()> {
+            let mut all = [0.0; 9];
+            all[self.first..][..self.rows].copy_from_slice(x);
+            self.comm.all_sum(&mut all);
+            for (i, y) in (self.first..).zip(y) {
+                let sum: f64 = all.iter().enumerate().map(|(j, x)| x / (1 + i + j) as f64).sum();
+                *y = (3 + i) as f64 * all[i] + sum;
+            }
+            Ok(())
+        }
+        fn apply_dot(
+            &self,
+            _: &Serial,
+            _: &mut [f64],
+            _: &mut [f64],
+            _: &mut Reductions<Serial>,
+            _: usize,
+        ) -> Result<()> {
+            unreachable!()
+        }
+    }
+
+    #[test]
+    fn ranks_of_different_sizes_solve_with_the_inverse() {
+        let sizes = [[9, 0, 0], [2, 4, 3], [4, 1, 4], [0, 5, 4]];
+        for rows in sizes {
+            let errors = on_ranks(3, |comm| {
+                let (links, own) = (Links::<Serial>::staged(comm), rows[comm.rank()]);
+                let operator = Dense { comm, first: rows[..comm.rank()].iter().sum(), rows: own };
+                let mut bottom = Bottom::new(&Serial, &links, own).unwrap();
+                bottom.invert(&Serial, &links, &operator).unwrap();
+                let mut b = vec![f64::NAN; bottom.columns()];
+                (0..own).for_each(|at| b[at] = (operator.first + at) as f64 - 3.5);
+                let (mut x, mut image) = (vec![f64::NAN; own], vec![0.0; own]);
+                bottom.apply(&Serial, &mut b, &mut x).unwrap();
+                operator.apply(&Serial, &mut x, &mut image).unwrap();
+                image.iter().zip(&b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
+            });
+            assert!(errors.iter().all(|&error| error < 1e-13), "{rows:?}: {errors:?}");
+        }
     }
 
     #[test]

@@ -1,0 +1,116 @@
+//! Allocations that fail on one rank of a whole run: no rank leaves a collective alone, and none waits for one that has left.
+//!
+//! Ranks are threads of this process, so the nth allocation of all of them fails. A rank that returns while another one waits for it is
+//! a panic of `thread_ranks`; here it stands for a hang.
+
+use crate::thread_ranks::{Ranks, on_ranks};
+use minifenl::comm::Communicator;
+use minifenl::faults::{Kind, Plan, set};
+use minifenl::run::deck::{Choice, Nodes, Preconditioning, Preset, ProblemKind};
+use minifenl::run::{Deck, Device, dry_run, silent, solution_on, solve_on, strategies_on};
+use minifenl::space::Serial;
+use minifenl::{Error, Result};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Once;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+const RANKS: usize = 3;
+
+/// Faults of a walk, and how many of them ended all ranks by an agreement, and by an abort in the midst of an iteration.
+#[derive(Debug, Default)]
+struct Ends {
+    faults: u64,
+    agreed: u64,
+    aborted: u64,
+}
+
+/// Lets the first, second, ... allocation of `work` fail, from the 200th on in growing steps.
+fn walk(what: &str, work: impl Fn(&Ranks) -> Result<()> + Sync) -> Ends {
+    let _alone = crate::alone();
+    quiet_ranks();
+    let (mut ends, mut call) = (Ends::default(), 1);
+    loop {
+        let has_aborted = AtomicBool::new(false);
+        set(Some(Plan { kind: Kind::Alloc, call, lasts: false }));
+        let ended = catch_unwind(AssertUnwindSafe(|| {
+            on_ranks(RANKS, |comm| {
+                let result = work(comm);
+                // What the program does with the failure of a rank that no other one learns of.
+                if matches!(result, Err(Error::Alone(_))) {
+                    has_aborted.store(true, Ordering::Relaxed);
+                    comm.abort(1);
+                }
+                result
+            })
+        }));
+        let fired = set(None);
+        match ended {
+            Err(_) => assert!(has_aborted.into_inner(), "{what}: allocation {call}: a rank left alone"),
+            Ok(results) => {
+                let told = results.iter().filter(|end| matches!(end, Err(Error::OutOfMemory { .. }))).count();
+                let elsewhere = results.iter().filter(|end| matches!(end, Err(Error::Elsewhere { .. }))).count();
+                let is_one_of = (told, elsewhere) == (1, RANKS - 1);
+                // Formats that do not fit are not taken.
+                let is_harmless = results.iter().all(Result::is_ok);
+                assert!(is_one_of || is_harmless, "{what}: allocation {call}: {results:?}");
+                ends.agreed += u64::from(is_one_of);
+                if fired == 0 {
+                    assert!(is_harmless, "{what}: {results:?}");
+                    break;
+                }
+            }
+        }
+        ends.faults += 1;
+        call += 1 + call / 200;
+    }
+    ends.aborted = ends.faults - ends.agreed;
+    println!("faults: {what}: {ends:?}");
+    ends
+}
+
+/// Ranks that abort say nothing: they are threads without a name, and tests have one.
+fn quiet_ranks() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let usual = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            if std::thread::current().name().is_some() {
+                usual(info);
+            }
+        }));
+    });
+}
+
+fn deck(kind: ProblemKind, preconditioning: Preconditioning) -> Deck {
+    let mut deck = Deck::default();
+    (deck.mesh.nodes, deck.problem.kind, deck.run.device) = (Nodes::new([9, 7, 9]).ok(), kind, Device::Cpu);
+    (deck.run.preset, deck.cg.preconditioner) = (Preset::Fast, Choice::Given(preconditioning));
+    (deck.run.triad, deck.run.threads) = (Some(false), Some(1));
+    deck
+}
+
+#[test]
+fn no_rank_leaves_the_set_up_of_a_preconditioner_alone() {
+    for (kind, preconditioning) in
+        [(ProblemKind::Heat, Preconditioning::Multigrid), (ProblemKind::Elasticity, Preconditioning::Jacobi)]
+    {
+        let deck = deck(kind, preconditioning);
+        let what = format!("{kind}, {preconditioning}");
+        let ends = walk(&what, |comm| solve_on(&Serial, &deck, comm, &silent).map(drop));
+        assert!(ends.agreed > 100, "{what}: {ends:?}");
+    }
+}
+
+#[test]
+fn no_rank_leaves_a_study_a_forecast_or_the_files_of_a_mesh_alone() {
+    let mut deck = deck(ProblemKind::Heat, Preconditioning::None);
+    deck.mesh.nodes = Nodes::new([5, 4, 6]).ok();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.vtu");
+    let ends = walk("strategies", |comm| strategies_on(&Serial, &deck, 1, comm, &silent).map(drop));
+    assert!(ends.agreed > 100 && ends.aborted == 0, "{ends:?}");
+    let ends = walk("forecast", |comm| dry_run(&deck, comm, &silent).map(drop));
+    assert!(ends.aborted == 0, "{ends:?}");
+    let ends = walk("vtk", |comm| solution_on(&Serial, &deck, comm, &silent)?.write_vtu(&path, &deck, comm));
+    assert!(ends.agreed > 50, "{ends:?}");
+}
