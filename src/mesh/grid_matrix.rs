@@ -207,6 +207,30 @@ mod tests {
         found
     }
 
+    /// More rows than a task has: each interpolates linear functions, by entries that have the ids of the columns.
+    #[test]
+    fn rows_of_several_tasks_interpolate_linear_functions() {
+        let [fine, coarse] = [[33u64, 13, 11], [17, 7, 6]];
+        let [rows, columns] = [fine, coarse].map(|nodes| {
+            let spec = BoxSpec::unit(nodes, CoordinateMap::None).unwrap();
+            Mesh::of_elements(&Solo, ElementType::Hex8, &BoxPart::new(&spec, 0, 1).unwrap()).unwrap()
+        });
+        assert!(rows.map.owned_count() > ROWS);
+        let stencils = [0, 1, 2].map(|axis| Stencil::linear(fine[axis], coarse[axis]));
+        let value = |nodes: [u64; 3], id: u64| {
+            let at = IndexBox::whole(nodes).at(id);
+            (0..3).map(|axis| [1.0, -3.0, 7.0][axis] * at[axis] as f64 / (nodes[axis] - 1) as f64).sum::<f64>()
+        };
+        let mut images: BTreeMap<u64, f64> = BTreeMap::new();
+        for ((row, column), weight) in entries(&Solo, [&rows, &columns], &stencils, 1) {
+            *images.entry(row).or_default() += weight * value(coarse, column);
+        }
+        assert_eq!(images.len(), rows.map.owned_count());
+        for (row, image) in images {
+            assert!((image - value(fine, row)).abs() < 1e-13, "row {row}: {image}, {}", value(fine, row));
+        }
+    }
+
     /// Rows and columns on any number of ranks are those of the product of stencils, for every element.
     #[test]
     fn matrices_of_ranks_are_the_products_of_stencils() {

@@ -94,21 +94,19 @@ pub(super) fn report<S: Job>(
 ) -> Report {
     let Run { space, deck, comm, mesh, newton, phases, format, .. } = run;
     let (spec, nodes, elements) = (mesh.spec(), mesh.map.global_count(), mesh.global_elem_count());
-    // Triad is measured on all ranks or on none, so a zero can stand for it. The smallest share is the largest of -owned.
+    // The smallest share is the largest of -owned.
     let [owned, ghosts, neighbours] =
         [mesh.map.owned_count(), mesh.map.ghost_count(), mesh.map.neighbours().len()].map(|count| count as f64);
     let is_serial = space.scan(mesh.map.owned_count()) == Scan::Serial;
     let mut largest = [-owned, owned, ghosts, neighbours, judged.spacing, run.seconds, f64::from(is_serial)];
-    let mut triads = [triad.unwrap_or(0.0)];
     let additions = run.additions.unwrap_or_default();
     let chosen_bytes = format.as_ref().map_or(0, |chosen| chosen.bytes);
     let mut sums = [mesh.elem_count() as u64, run.peak, chosen_bytes, additions.atomic, additions.plain];
     comm.all_max(&mut largest);
-    comm.all_sum(&mut triads);
     comm.all_sum_u64(&mut sums);
     let mut calls = run.contractions;
     comm.all_sum_u64(&mut calls.0);
-    let triad = triad.map(|_| triads[0]);
+    let triad = together(*comm, triad);
     let levels = levels(*comm, run.levels);
     let unknowns = nodes * run.case.model.dofs() as u64;
     let owned_mean = nodes as f64 / comm.size() as f64;
@@ -189,6 +187,13 @@ pub(super) fn report<S: Job>(
     }
 }
 
+/// Triad bandwidth of all ranks, which all measured it, or none.
+fn together(comm: &dyn Communicator, triad: Option<f64>) -> Option<f64> {
+    let mut sum = [triad.unwrap_or(0.0)];
+    comm.all_sum(&mut sum);
+    triad.map(|_| sum[0])
+}
+
 /// The levels of the preconditioner over all ranks, which have equally many.
 fn levels(comm: &dyn Communicator, own: &[LevelNumbers]) -> Vec<LevelReport> {
     let mut sums: Vec<u64> = own.iter().flat_map(|level| [level.rows, level.entries]).collect();
@@ -239,6 +244,7 @@ mod tests {
         let of_rank = on_ranks(2, |comm| {
             let rank = comm.rank() as u64;
             let unknown = MapStats { counted: Some(counted(rank)).filter(|_| rank == 0), ..stats(rank) };
+            assert_eq!([Some(1.5 + rank as f64), None].map(|triad| together(comm, triad)), [Some(4.0), None]);
             (pair_map(comm, stats(rank)), pair_map(comm, unknown), levels(comm, &[level(rank)]))
         });
         let known = PairMapReport {

@@ -310,9 +310,11 @@ mod tests {
         let norms: Vec<f64> = info.steps.iter().map(|step| step.residual).collect();
         assert!((norms[1] - 0.009_306_25).abs() < 1e-15 && problem.asked[0] == 1e-2);
         assert!((problem.asked[1] - 0.9 * (norms[1] / 0.25f64).powi(2)).abs() < 1e-15, "{:?}", problem.asked);
-        // The last step is asked for a hundredth of what is left to do.
-        let last = norms.len() - 1;
-        let by_decrease = 0.9 * (norms[last] / norms[last - 1]).powi(2);
-        assert_eq!(problem.asked[last], by_decrease.max(0.01 * 1e-10 * 0.25 / norms[last]));
+        // Each step is asked for by the decrease in the step before, and no step for more than a hundredth of what is left to do.
+        assert!(norms.len() > 3, "{norms:?}");
+        for (two, &asked) in norms.windows(2).zip(&problem.asked[1..]) {
+            let by_decrease = 0.9 * (two[1] / two[0]).powi(2);
+            assert_eq!(asked, by_decrease.max(0.01 * 1e-10 * 0.25 / two[1]), "{norms:?}");
+        }
     }
 }

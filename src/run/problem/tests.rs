@@ -8,10 +8,12 @@ use crate::run::problem::linear::Linear;
 use crate::run::{Deck, Phases, silent};
 use crate::solve::NonlinearProblem;
 use crate::space::Serial;
+use crate::sparse::Format;
 
 /// Calls `work` with a problem on a twisted box whose first residual and Jacobian are assembled.
-fn assembled<R>(work: impl FnOnce(Problem<'_, Serial>, &Vec<f64>) -> R) -> R {
-    let (deck, phases) = (Deck::default(), Phases::default());
+fn assembled<R>(format: Format, work: impl FnOnce(Problem<'_, Serial>, &Vec<f64>) -> R) -> R {
+    let (mut deck, phases) = (Deck::default(), Phases::default());
+    deck.matrix.format = Choice::Given(format);
     let spec = BoxSpec::new([9, 8, 7], [1.0; 3], CoordinateMap::TWIST).unwrap();
     let mesh = Mesh::new(&Serial, BoxPart::new(&spec, 0, 1).unwrap()).unwrap();
     let graph = graph::build(&Serial, &mesh.elem_node, mesh.map.owned_count(), graph::Strategy::default()).unwrap();
@@ -31,24 +33,27 @@ fn assembled<R>(work: impl FnOnce(Problem<'_, Serial>, &Vec<f64>) -> R) -> R {
 
 #[test]
 fn the_jacobian_is_symmetric_until_one_entry_is_changed() {
-    assembled(|mut problem, _| {
-        let symmetry = problem.finish().unwrap();
-        assert!(symmetry.departure < 1e-14 && symmetry.norm > 0.1, "{symmetry:?}");
-        // A column of a free row in the middle of the box.
-        let row = 9 * 8 * 3 + 9 * 4 + 4;
-        let Linear::Matrix(stored) = &mut problem.linear else { panic!("no matrix") };
-        let matrix = &mut stored.system.matrix;
-        let entry = matrix.assembled().graph().row_range(row).start;
-        assert_ne!(matrix.assembled().graph().entries()[entry] as usize, row);
-        matrix.assembled_mut().parts_mut().1[entry] += 1e-3;
-        let broken = problem.finish().unwrap();
-        assert!(broken.departure > 1e-8, "{broken:?}");
-    });
+    // Products read the assembled values, or a copy.
+    for format in [Format::Crs, Format::Pattern] {
+        assembled(format, |mut problem, _| {
+            let symmetry = problem.finish().unwrap();
+            assert!(symmetry.departure < 1e-14 && symmetry.norm > 0.1, "{symmetry:?}");
+            // A column of a free row in the middle of the box.
+            let row = 9 * 8 * 3 + 9 * 4 + 4;
+            let Linear::Matrix(stored) = &mut problem.linear else { panic!("no matrix") };
+            let matrix = &mut stored.system.matrix;
+            let entry = matrix.assembled().graph().row_range(row).start;
+            assert_ne!(matrix.assembled().graph().entries()[entry] as usize, row);
+            matrix.assembled_mut().parts_mut().1[entry] += 1e-3;
+            let broken = problem.finish().unwrap();
+            assert!(broken.departure > 1e-8, "{format}: {broken:?}");
+        });
+    }
 }
 
 #[test]
 fn a_solve_computes_its_residual_again_and_books_it_apart() {
-    assembled(|mut problem, residual| {
+    assembled(Format::Crs, |mut problem, residual| {
         let mut delta = vec![0.0; problem.rows()];
         let info = problem.solve(residual, &mut delta, None).unwrap();
         let recomputed = info.recomputed.unwrap();

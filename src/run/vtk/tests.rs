@@ -1,6 +1,7 @@
 //! Files for VTK read back by hand; tests/vtk.py reads them with a package.
 
 use super::*;
+use crate::Error;
 use crate::comm::Solo;
 use crate::comm::ranks::{on_ranks, on_ranks_that_add};
 use crate::element::ElementType;
@@ -63,6 +64,24 @@ fn pieces_of_all_ranks_hold_each_element_once_with_the_solution_at_its_nodes() {
         assert_eq!(named.is_ok(), ranks > 1);
         assert!(named.is_ok_and(|text| text.contains("\"a &amp; b.2.vtu\"") && !text.contains("Cells")) == (ranks > 1));
     }
+}
+
+/// A folder lies where rank 1 has its piece.
+#[test]
+fn a_piece_that_cannot_be_written_is_a_failure_of_all_ranks() {
+    let mut deck = Deck::default();
+    (deck.mesh.nodes, deck.run.device) = (Nodes::new([5; 3]).ok(), Device::Cpu);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.vtu");
+    std::fs::create_dir(path.with_extension("1.vtu")).unwrap();
+    let ends = on_ranks(3, |comm| {
+        solution_on(&Serial, &deck, comm, &silent).unwrap().write_vtu(&path, &deck, comm).unwrap_err()
+    });
+    assert!(
+        matches!(ends[..], [Error::Elsewhere { rank: 1 }, Error::File { .. }, Error::Elsewhere { rank: 1 }]),
+        "{ends:?}"
+    );
+    assert!(!path.with_extension("pvtu").exists());
 }
 
 #[test]

@@ -60,6 +60,13 @@ impl Chebyshev {
 mod tests {
     use super::*;
 
+    /// The estimate is a lower bound: an eigenvalue a few per cent above it must not grow.
+    #[test]
+    fn the_interval_reaches_beyond_the_estimate() {
+        let Chebyshev { interval: [low, high], degree } = Chebyshev::below(2.0, Smoothing::FOR_CYCLES);
+        assert!((low - 0.55).abs() < 1e-15 && (high - 2.2).abs() < 1e-15 && degree == 2);
+    }
+
     /// The error of the iteration on an eigenvalue is Chebyshev's polynomial of the interval, scaled to 1 at 0.
     #[test]
     fn steps_reduce_errors_by_chebyshevs_polynomials() {

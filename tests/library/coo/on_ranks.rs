@@ -56,6 +56,21 @@ impl Problem {
         (self.rows_of[rank][slot], self.columns_of[rank][column])
     }
 
+    /// Sums over all ranks of one value per slot, in their order. A pair without a column is ignored with its row.
+    fn row_sums(&self, values: impl Iterator<Item = Vec<f64>>, start: f64) -> BTreeMap<u64, f64> {
+        let are_pairs = [self.rows_per_elem, self.columns_per_elem] == [1, 1];
+        let mut sums = BTreeMap::new();
+        for (rank, values) in values.enumerate() {
+            for (slot, value) in values.into_iter().enumerate() {
+                let row = self.rows_of[rank][slot];
+                if row >= 0 && !(are_pairs && self.columns_of[rank][slot] < 0) {
+                    *sums.entry(row as u64).or_insert(start) += value;
+                }
+            }
+        }
+        sums
+    }
+
     /// Sums over all ranks, each scaled by its own factor, in the order of ranks and of their input.
     fn sums(&self, scale: f64, start: f64) -> BTreeMap<(u64, u64), f64> {
         let mut sums = BTreeMap::new();
@@ -107,6 +122,16 @@ pub fn sums_on_ranks(comm: &dyn Communicator) -> Result<()> {
         matrix.parts_mut().1.fill(0.1);
         plan.set_values(&space, &problem.values[rank], Sum::Into, &mut matrix)?;
         check(&plan, matrix.values(), problem.sums(1.0, 0.1));
+        let slots = |rank: usize| problem.values[rank].iter().copied().step_by(problem.columns_per_elem).collect();
+        for (sum, start) in [(Sum::Overwrite, 0.0), (Sum::Into, 0.1)] {
+            let (own, mut rows): (Vec<f64>, _) = (slots(rank), vec![0.1; owned.len()]);
+            plan.sum_rows(&space, &own, sum, &mut rows)?;
+            let expected = problem.row_sums((0..comm.size()).map(slots), start);
+            for (id, row) in owned.iter().zip(rows) {
+                let expected = expected.get(id).unwrap_or(&start);
+                assert_eq!(row.to_bits(), expected.to_bits(), "seed {seed}, rank {rank}, {sum:?}: row {id}");
+            }
+        }
     }
     Ok(())
 }

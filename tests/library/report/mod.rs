@@ -9,7 +9,7 @@ use minifenl::element::ElementType;
 use minifenl::mesh::BoxSpec;
 use minifenl::run::deck::{Choice, Nodes, Operator, ProblemKind};
 use minifenl::run::report::PhaseReport;
-use minifenl::run::{Deck, Report, silent, solution_on};
+use minifenl::run::{Deck, Report, silent, solution_on, solve_on};
 use minifenl::solve::CgVariant;
 use minifenl::space::Threads;
 use minifenl::sparse::Format;
@@ -345,6 +345,23 @@ fn check_row(report: &Report) {
         found += 1;
     }
     assert!(found > 30, "{found} columns");
+}
+
+/// A solve that CG's limit stops is counted, and is the last line.
+#[test]
+fn a_solve_that_is_stopped_has_its_numbers_in_the_report() {
+    for ranks in [1, 2] {
+        let run = Run { ranks, ..HEAT };
+        let mut deck = deck(&run);
+        deck.cg.max_iterations = 5;
+        let reports = on_ranks(ranks, |comm| solve_on(&Threads::new(2).unwrap(), &deck, comm, &silent).unwrap());
+        let report = &reports[0];
+        let line = &report.history[0];
+        assert!(!report.verified && report.stopped.is_some() && report.history.len() == 1, "{report:?}");
+        assert_eq!((report.newton_iterations, report.cg_iterations, line.cg_iterations), (0, 5, 5));
+        assert!(line.cg_residual > 0.0 && (line.true_residual / line.cg_residual - 1.0).abs() < 1e-6, "{line:?}");
+        assert_eq!((report.cg_reductions, phase(report, "cg").calls), (line.cg_reductions, 5));
+    }
 }
 
 #[test]

@@ -60,6 +60,9 @@ fn a_sweep_writes_what_its_reports_say() {
     let cells: Vec<&str> = line.split_whitespace().collect();
     let shown: f64 = cells[2].parse().unwrap();
     assert!((shown / graphs[1] - 1.0).abs() < 6e-3 && cells.last() == Some(&"yes"), "{line}, {graphs:?}");
+    // Of three times, the smallest and the largest stand for the percentiles.
+    let half = 50.0 * (graphs[2] - graphs[0]) / graphs[1];
+    assert_eq!(cells[3], format!("{half:.0}"), "{line}, {graphs:?}");
     let svg = read_to_string(&figure).unwrap();
     assert_eq!(svg.matches("class=\"series\"").count(), 6);
     assert!(["graph fill=scatter", "cg fill=colour"].iter().all(|name| svg.contains(name)), "{svg}");
