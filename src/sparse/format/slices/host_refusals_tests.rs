@@ -92,6 +92,32 @@ fn halves_of_blocks_refuse_what_is_not_symmetric() {
     }
 }
 
+/// The pieces of up to as many threads as there are slices begin at every slice; pairs of its first and its last row are changed.
+#[test]
+fn pairs_at_the_borders_of_pieces_are_compared_whatever_the_threads() {
+    let columns = box_columns([13, 5, 7], 0);
+    for d in [1, 3] {
+        let a = on(of_unknowns(&columns, d), 455 * d as usize, whole);
+        let at_ends = (0..455).filter(|node| [0, 31].contains(&(node % 32)) || *node == 454);
+        let below = at_ends.flat_map(|node| columns[node].range(..node as u32).map(move |&other| (node, other)));
+        // The last unknown of the row's node and the first of the column's.
+        let pairs: Vec<(usize, u32)> =
+            below.map(|(node, other)| (d as usize * (node + 1) - 1, d * other)).step_by(d as usize).collect();
+        for threads in 1..=455usize.div_ceil(32) {
+            let space = Threads::new(threads).unwrap();
+            let (mut changed, mut slices) = (a.clone(), HostSlices::<f64>::new(&space, a.graph(), true).unwrap());
+            for &(row, column) in &pairs {
+                let place = a.graph().row_range(row).start + a.graph().row(row).binary_search(&column).unwrap();
+                changed.parts_mut().1[place] += 1e-6;
+                let message = slices.update(&space, &changed).unwrap_err().to_string();
+                assert!(message.contains(&format!("entry ({row}, {column}) is")), "{threads} threads: {message}");
+                changed.parts_mut().1[place] = a.values()[place];
+            }
+            assert_eq!(slices.update(&space, &a), Ok(true), "{threads} threads");
+        }
+    }
+}
+
 #[test]
 fn values_beyond_single_precision_are_refused_with_their_place() {
     let a = on(box_columns([13, 17, 7], 0), 1547, |_, _| 1.5);
