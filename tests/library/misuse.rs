@@ -46,9 +46,9 @@ fn tetrahedra(change: impl FnOnce(&mut Vec<u32>, &mut Vec<[f64; 3]>)) -> (ElemNo
 #[test]
 fn inverted_flat_and_broken_elements_are_named() {
     let (tables, poisson) = (BasisTables::of(ElementType::Tet4), Poisson { load: 1.0 });
-    // Of a mesh or of one element, the element that is wrong and the sign of its determinant.
-    type Change = fn(&mut Vec<u32>, &mut Vec<[f64; 3]>);
-    let cases: [(&str, Change, u64, fn(f64) -> bool); 5] = [
+    /// A change of the mesh, the element that is wrong and the sign of its determinant.
+    type Case = (&'static str, fn(&mut Vec<u32>, &mut Vec<[f64; 3]>), u64, fn(f64) -> bool);
+    let cases: [Case; 5] = [
         ("first inverted", |nodes, _| nodes.swap(1, 2), 0, |det| det < 0.0),
         ("one of many inverted", |nodes, _| nodes.swap(4 * 37, 4 * 37 + 1), 37, |det| det < 0.0),
         ("last inverted", |nodes, _| nodes.reverse(), 0, |det| det > 0.0),
