@@ -114,10 +114,7 @@ pub fn run(study: &Study, launcher: &Launcher, folder: &Path) -> Result<Vec<Fail
     let runs = folder.join("runs");
     std::fs::create_dir_all(&runs)
         .map_err(|error| Error::File { path: runs.display().to_string(), reason: error.to_string() })?;
-    let is_missing = |&(point, repeat): &(Point, usize)| {
-        !Record::read(&folder.join(file(point, repeat))).is_ok_and(|record| record.mistake(study, point).is_none())
-    };
-    let missing: Vec<(Point, usize)> = study.runs().into_iter().filter(is_missing).collect();
+    let missing = missing(study, folder);
     let (mut line, start, mut failures) = (StatusLine::on_stderr(true), Instant::now(), Vec::new());
     for (done, &(point, repeat)) in missing.iter().enumerate() {
         let left = time_left(&missing, done, start.elapsed().as_secs_f64());
@@ -137,6 +134,14 @@ pub fn run(study: &Study, launcher: &Launcher, folder: &Path) -> Result<Vec<Fail
     }
     line.clear();
     Ok(failures)
+}
+
+/// The runs of a study without a report that counts.
+fn missing(study: &Study, folder: &Path) -> Vec<(Point, usize)> {
+    let is_missing = |&(point, repeat): &(Point, usize)| {
+        !Record::read(&folder.join(file(point, repeat))).is_ok_and(|record| record.mistake(study, point).is_none())
+    };
+    study.runs().into_iter().filter(is_missing).collect()
 }
 
 /// Whether the first runs all failed for one reason, which the others would meet, too.
@@ -199,6 +204,7 @@ pub fn message(stderr: &[u8]) -> String {
 mod tests {
     use super::*;
     use crate::study::Kind;
+    use crate::testing;
 
     #[test]
     fn ranks_are_bound_where_cores_suffice() {
@@ -242,6 +248,20 @@ mod tests {
         assert!(!flags_of(&strong).contains("--size"), "a box that does not grow");
         let sized = Study { flags: vec!["--size=2,2,2".into()], ..study.clone() };
         assert!(!flags_of(&sized).contains("--size 1"), "{}", flags_of(&sized));
+    }
+
+    #[test]
+    fn reports_that_do_not_count_are_run_again() {
+        let (study, folder) = (testing::study(Kind::Weak, vec![1], vec![0], 4), tempfile::tempdir().unwrap());
+        std::fs::create_dir(folder.path().join("runs")).unwrap();
+        let point = Point::even(1, 1);
+        let put = |repeat, text: &str| std::fs::write(folder.path().join(file(point, repeat)), text).unwrap();
+        let mut report = testing::sample(1, [8; 3], 1e-3).json();
+        put(1, &report.to_string());
+        put(3, &report.to_string()[..200]);
+        report["verified"] = false.into();
+        put(4, &report.to_string());
+        assert_eq!(missing(&study, folder.path()), [2, 3, 4].map(|repeat| (point, repeat)));
     }
 
     #[test]

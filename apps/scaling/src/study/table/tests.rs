@@ -14,6 +14,10 @@ fn weak_and_strong_efficiencies_equal_those_by_hand() {
     let strong = table(Kind::Strong, &[(sample(1, [8; 3], 1e-3), 1), (sample(2, [8; 3], 0.625e-3), 1)]);
     assert!((cg(&strong, 1) - 0.8).abs() < 1e-12);
     assert!(strong.refusal().is_none() && strong.missing.is_empty());
+    // Workers are threads, too.
+    let threads = [sample(1, [8; 3], 1e-3), Sample { threads: 2, ..sample(1, [8; 3], 0.625e-3) }];
+    let threads = table(Kind::Strong, &threads.map(|sample| (sample, 1)));
+    assert!((cg(&threads, 1) - 0.8).abs() < 1e-12);
     assert!(weak.rows[1].phase("halo").unwrap().efficiency.is_none());
 }
 
