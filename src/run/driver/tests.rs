@@ -1,0 +1,191 @@
+//! Runs on ranks and threads, and what one rank alone meets.
+
+use super::*;
+use crate::Error;
+use crate::comm::Solo;
+use crate::comm::ranks::on_ranks_that_add;
+use crate::fill;
+use crate::run::deck::{Choice, Nodes, Preset};
+use crate::run::report::StrategiesReport;
+use crate::run::{Analytic, Device, silent};
+use crate::space::Scan;
+
+#[test]
+fn one_thread_solves_again_with_the_same_and_with_other_numbers_of_threads() {
+    let mut deck = Deck::default();
+    (deck.mesh.nodes, deck.run.device) = (Nodes::new([6; 3]).ok(), Device::Cpu);
+    deck.run.preset = Preset::Fast;
+    let errors: Vec<f64> = [2, 2, 1, 3]
+        .map(|threads| {
+            deck.run.threads = Some(threads);
+            let report = solve(&deck, &Solo, &silent).unwrap();
+            assert!(report.verified && report.threads == threads);
+            report.error_l2
+        })
+        .to_vec();
+    assert!(errors.iter().all(|&error| error == errors[0]), "{errors:?}");
+}
+
+/// Bits of the residuals and errors of a run on these ranks; sums are added in the orders that `seed` draws.
+fn bits(seed: u64, ranks: usize, threads: usize, deck: &Deck) -> Vec<u64> {
+    let of_rank = on_ranks_that_add(seed, ranks, |comm| {
+        let report = solve_on(&Threads::new(threads).unwrap(), deck, comm, &silent).unwrap();
+        assert!(report.verified && report.deterministic == deck.run.deterministic);
+        let history = report.history.iter().flat_map(|step| [step.residual, step.cg_residual, step.true_residual]);
+        history.chain([report.error_max, report.error_l2, report.symmetry]).map(f64::to_bits).collect::<Vec<_>>()
+    });
+    assert!(of_rank.iter().all(|bits| *bits == of_rank[0]), "ranks report different numbers");
+    of_rank[0].clone()
+}
+
+#[test]
+fn a_deterministic_run_has_the_same_bits_whatever_the_order_of_sums_and_the_threads() {
+    let mut deck = Deck::default();
+    deck.mesh.nodes = Nodes::new([9, 8, 10]).ok();
+    let plain = [1, 2].map(|seed| bits(seed, 4, 1, &deck));
+    assert_ne!(plain[0], plain[1], "the orders of the test make no difference");
+    deck.run.deterministic = true;
+    let first = bits(1, 4, 1, &deck);
+    for (seed, threads) in [(2, 1), (3, 2), (4, 3)] {
+        assert_eq!(bits(seed, 4, threads, &deck), first, "seed {seed}, {threads} threads");
+    }
+}
+
+/// The field of all ranks against the exact solution, with the ghosts.
+#[test]
+fn a_solution_has_the_field_of_its_report_at_owned_nodes_and_at_ghosts() {
+    let mut deck = Deck::default();
+    (deck.mesh.nodes, deck.run.device) = (Nodes::new([6, 5, 9]).ok(), Device::Cpu);
+    deck.run.preset = Preset::Fast;
+    let exact = Analytic::new(1.0, 2.0, 0.0, 1.0);
+    // 60 % more than 3 of 9 layers are 4.8: rank 0 owns 5, which are 67 % more.
+    for (ranks, imbalance, found) in [(1, 60.0, 0.0), (3, 0.0, 0.0), (3, 60.0, 200.0 / 3.0)] {
+        deck.mesh.imbalance = imbalance;
+        let parts =
+            on_ranks_that_add(1, ranks, |comm| solution_on(&Threads::new(2).unwrap(), &deck, comm, &silent).unwrap());
+        let mut value_of = vec![f64::NAN; 6 * 5 * 9];
+        for Solution { mesh, field, .. } in &parts {
+            assert_eq!(field.len(), mesh.map.local_count());
+            for node in 0..mesh.map.owned_count() {
+                let value = &mut value_of[mesh.global_node(node as u32) as usize];
+                assert!(value.is_nan(), "two ranks own a node");
+                *value = field[node];
+            }
+        }
+        let mut ghosts = 0;
+        let mut largest = 0.0_f64;
+        for Solution { mesh, field, .. } in &parts {
+            for (node, value) in field.iter().enumerate() {
+                assert_eq!(*value, value_of[mesh.global_node(node as u32) as usize]);
+                largest = largest.max((value - exact.at(mesh.node_coord[node][2])).abs());
+                ghosts += usize::from(node >= mesh.map.owned_count());
+            }
+        }
+        assert_eq!(ghosts > 0, ranks > 1);
+        let partition = &parts[0].report.partition;
+        assert!((partition.imbalance_percent - found).abs() < 1e-9, "{ranks} ranks: {partition:?}");
+        assert_eq!(partition.imbalance_asked_percent, imbalance);
+        // The largest temperature is 2.
+        let reported = parts[0].report.error_max;
+        assert!((largest / 2.0 / reported - 1.0).abs() < 1e-10 && reported > 1e-6, "{ranks} ranks: {largest}");
+    }
+    // On the host, from the calling thread's own pool, with the same bits.
+    deck.run.threads = Some(2);
+    let (one, again) = (solution(&deck, &Solo, &silent).unwrap(), solve(&deck, &Solo, &silent).unwrap());
+    assert_eq!((one.field.len(), one.report.error_max), (6 * 5 * 9, again.error_max));
+}
+
+/// Rank 0 owns 19 of 20 nodes: in the first of the growing boxes that it cannot hold, rank 1 has room for its share.
+#[test]
+fn a_run_that_one_rank_cannot_hold_starts_on_none() {
+    let mut deck = Deck::default();
+    (deck.run.device, deck.run.threads, deck.mesh.imbalance) = (Device::Cpu, Some(1), 90.0);
+    let ends = on_ranks_that_add(1, 2, |comm| {
+        let mut deck = deck.clone();
+        let forecasts = (6..).map(|power| {
+            deck.mesh.nodes = Nodes::new([1 << power; 3]).ok();
+            crate::run::dry_run(&deck, comm, &silent).unwrap()
+        });
+        let found = forecasts.into_iter().find(|forecast| forecast.fits == Some(false)).unwrap();
+        assert_eq!(found.own.check(comm).is_err(), comm.rank() == 0);
+        solve_on(&crate::space::Serial, &deck, comm, &silent).unwrap_err()
+    });
+    assert!(matches!(ends[..], [Error::OutOfMemory { .. }, Error::Elsewhere { rank: 0 }]), "{ends:?}");
+}
+
+/// CG ends exactly at its tolerance, which the residual that Newton computes may miss by rounding.
+#[test]
+fn a_linear_problem_takes_one_step_whatever_the_tolerance_of_cg() {
+    let mut deck = Deck::default();
+    deck.problem.kind = crate::run::deck::ProblemKind::Poisson;
+    for nodes in 5..15 {
+        deck.mesh.nodes = Nodes::new([nodes, 7, 9]).ok();
+        deck.cg.tolerance = Some(1e-3);
+        for _ in 0..2 {
+            let report = solve_on(&crate::space::Serial, &deck, &Solo, &silent).unwrap();
+            assert_eq!(report.newton_iterations, 1, "{nodes} nodes, {:?}", deck.cg.tolerance);
+            deck.cg.tolerance = Some((report.history[0].cg_residual / report.history[0].residual).next_up());
+        }
+    }
+}
+
+#[test]
+fn a_scan_is_called_serial_where_one_rank_scans_so() {
+    let mut deck = Deck::default();
+    deck.mesh.nodes = Nodes::new([6; 3]).ok();
+    for (ranks, expected) in [([Scan::Parallel; 2], Scan::Parallel), ([Scan::Serial, Scan::Parallel], Scan::Serial)] {
+        let found = on_ranks_that_add(1, 2, |comm| {
+            let space = Threads::new(2).unwrap().with_scan(ranks[comm.rank()]);
+            solve_on(&space, &deck, comm, &silent).unwrap().strategies.scan
+        });
+        assert_eq!(found, [expected; 2]);
+    }
+}
+
+#[test]
+fn a_host_refuses_a_number_of_threads_per_row_and_takes_the_preset_of_the_papers() {
+    let mut deck = Deck::default();
+    deck.mesh.nodes = Nodes::new([9; 3]).ok();
+    let report = solve_on(&Threads::new(2).unwrap(), &deck, &Solo, &silent).unwrap();
+    assert!(report.verified && report.strategies.graph == graph::Strategy::Map, "{report:?}");
+    // A device that is chosen at run time, so that the deck alone shows no fault.
+    deck.matrix.lanes = "8".parse().unwrap();
+    deck.check().unwrap();
+    let text = solve_on(&crate::space::Serial, &deck, &Solo, &silent).unwrap_err().to_string();
+    assert!(text.starts_with("matrix.lanes (--lanes): 8: "), "{text}");
+}
+
+/// 64 entries and 8 residuals of each element, each added once, by the owner of its row.
+#[test]
+fn scatter_adds_every_entry_atomically_on_one_rank_and_on_four() {
+    let mut deck = Deck::default();
+    deck.mesh.nodes = Nodes::new([6, 5, 9]).ok();
+    let all = Some(72 * 5 * 4 * 8);
+    for ranks in [1, 4] {
+        for (fill, expected) in [
+            (fill::Strategy::Scatter, [all, Some(0)]),
+            (fill::Strategy::Seam, [Some(0), all]),
+            (fill::Strategy::Colour, [Some(0), all]),
+            (fill::Strategy::Gather, [None; 2]),
+        ] {
+            deck.fill.strategy = Choice::Given(fill);
+            let of_rank =
+                on_ranks_that_add(1, ranks, |comm| solve_on(&crate::space::Serial, &deck, comm, &silent).unwrap());
+            for StrategiesReport { fill_atomic_adds, fill_plain_adds, .. } in of_rank.iter().map(|r| &r.strategies) {
+                assert_eq!([*fill_atomic_adds, *fill_plain_adds], expected, "{fill}, {ranks} ranks");
+            }
+            let line = of_rank[0].table().contains("\nadditions   11520 atomic and 0 plain per fill\n");
+            assert_eq!(line, fill == fill::Strategy::Scatter);
+        }
+    }
+}
+
+#[test]
+fn ranks_that_cannot_fix_their_order_are_refused() {
+    let mut deck = Deck::default();
+    (deck.mesh.nodes, deck.run.deterministic) = (Nodes::new([6; 3]).ok(), true);
+    assert!(solve(&deck, &Solo, &silent).unwrap().verified);
+    let text = solve_on(&crate::space::Serial, &deck, &crate::comm::testing::Postbox::default(), &silent);
+    let text = text.unwrap_err().to_string();
+    assert!(text.starts_with("run.deterministic (--deterministic): ") && text.contains("rank order"), "{text}");
+}
