@@ -195,6 +195,16 @@ mod tests {
         triple(a, b, c)
     }
 
+    /// Whether a point lies in the reference element, to rounding.
+    fn is_inside(shape: Shape, [x, y, z]: Vector) -> bool {
+        let sides = match shape {
+            Shape::Tetrahedron => [x, y, z, 1.0 - x - y - z, 1.0, 1.0],
+            Shape::Wedge => [x, y, 1.0 - x - y, 1.0 + z, 1.0 - z, 1.0],
+            _ => [1.0 + x, 1.0 - x, 1.0 + y, 1.0 - y, 1.0 + z, 1.0 - z],
+        };
+        sides.iter().all(|&distance| distance > -1e-12)
+    }
+
     /// Points of the unit cube on a grid of n^3.
     fn grid(n: usize) -> impl Iterator<Item = Vector> {
         (0..n * n * n).map(move |at| [at % n, at / n % n, at / n / n].map(|i| i as f64 / (n - 1) as f64))
@@ -220,6 +230,7 @@ mod tests {
                     None => prop_assert!(least > 0.0, "{name}: {least}"),
                     Some(Fold { point, determinant: found, is_bound: false }) => {
                         let exact = determinant(element, &coords, point);
+                        prop_assert!(is_inside(test.shape, point), "{name}: {point:?}");
                         prop_assert!(found <= 1e-10 && (found - exact).abs() < 1e-10, "{name}: {found}, {exact}");
                     }
                     Some(fold) => prop_assert!(fold.determinant <= 1e-10 && least < 0.05, "{name}: {fold:?}, {least}"),
@@ -254,10 +265,30 @@ mod tests {
         /// The two tests of a trilinear hexahedron agree.
         #[test]
         fn trilinear_hexahedra_are_judged_as_by_their_own_test(coords in distorted_hex(), push in 0.0..2.0f64) {
-            let mut coords = coords;
-            (0..3).for_each(|d| coords[6][d] -= push * (coords[6][d] - coords[0][d]));
             let test = FoldSearch::new(ElementType::Hex8);
-            prop_assert_eq!(test.fold(&coords).is_some(), crate::element::fold(&coords).is_some());
+            // Each corner is pushed towards the opposite one.
+            for (corner, opposite) in [6, 7, 4, 5, 2, 3, 0, 1].into_iter().enumerate() {
+                let mut coords = coords;
+                (0..3).for_each(|d| coords[corner][d] -= push * (coords[corner][d] - coords[opposite][d]));
+                prop_assert_eq!(test.fold(&coords).is_some(), crate::element::fold(&coords).is_some(), "{}", corner);
+            }
+        }
+    }
+
+    /// A node in the middle of an edge, more than a quarter of the edge away from there: the element is folded at that edge alone.
+    #[test]
+    fn a_node_that_moves_along_its_edge_folds_the_element_there() {
+        for element in [ElementType::Hex20, ElementType::Hex27] {
+            let (test, nodes) = (FoldSearch::new(element), element.reference_nodes());
+            let is_middle = |x: &Vector| x.iter().filter(|x| **x == 0.0).count() == 1;
+            for (m, x) in nodes.iter().enumerate().filter(|(_, x)| is_middle(x)) {
+                let axis = x.iter().position(|x| *x == 0.0).unwrap();
+                for (step, is_folded) in [(0.45, false), (0.55, true), (-0.55, true)] {
+                    let mut coords = nodes.to_vec();
+                    coords[m][axis] += step;
+                    assert_eq!(test.fold(&coords).is_some(), is_folded, "{element}: node {m} by {step}");
+                }
+            }
         }
     }
 
