@@ -55,7 +55,7 @@ pub use limits::FreeMemory;
 pub use loops::{ItemFn, Joiner, Loops};
 pub use memory::{Item, available_bytes, peak_bytes, zeroed};
 pub(crate) use memory::{admit, try_collect, try_push, try_reserve, try_zeroed};
-pub use prefetch::prefetch;
+pub use prefetch::{prefetch, prefetch_l2};
 pub use remap::{Remap, mirror, remap};
 pub use scan::{exclusive_scan, offsets};
 pub use step_times::StepTimes;

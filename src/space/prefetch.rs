@@ -2,8 +2,8 @@
 
 #![allow(unsafe_code)]
 
-/// Prefetches the cache line of `array[index]`. Any index is allowed. Does nothing on targets without such an
-/// instruction.
+/// Prefetches the cache line of `array[index]` into the first-level cache. Any index is allowed. Does nothing on targets without
+/// such an instruction.
 #[inline(always)]
 pub fn prefetch<T>(array: &[T], index: usize) {
     #[cfg(target_arch = "x86_64")]
@@ -11,6 +11,19 @@ pub fn prefetch<T>(array: &[T], index: usize) {
     unsafe {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         _mm_prefetch::<_MM_HINT_T0>(array.as_ptr().wrapping_add(index).cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (array, index);
+}
+
+/// Prefetches the cache line of `array[index]` as [`prefetch`], into the second-level cache, which can wait for more lines at once.
+#[inline(always)]
+pub fn prefetch_l2<T>(array: &[T], index: usize) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: PREFETCHT1 never faults and loads no register, so any address is allowed.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T1>(array.as_ptr().wrapping_add(index).cast());
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = (array, index);

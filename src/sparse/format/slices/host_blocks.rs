@@ -9,7 +9,7 @@
 //! slice that two calls share is computed twice: for D = 3, where a call has 4096 rows, 2 % of a product.
 
 use super::host_layout::Table;
-use super::host_rows::{AHEAD, Rows, vector};
+use super::host_rows::{Rows, prefetch_vector, vector};
 use super::host_unions::{LISTED, SLICE};
 use super::stored_value::StoredValue;
 use crate::space::prefetch;
@@ -115,9 +115,7 @@ fn tabled<V: StoredValue, const D: usize, const EDGE: bool>(
                 let mut sum = sums[c];
                 for d in 0..D {
                     let values = vector(a.values, at);
-                    for part in 0..SLICE / line {
-                        prefetch(a.values, at + AHEAD + part * line);
-                    }
+                    prefetch_vector(a.values, at);
                     for i in 0..SLICE {
                         sum[i] += values[i].into() * by_unknown[d][i];
                     }

@@ -9,12 +9,13 @@
 use super::host_layout::{HostLayout, Table};
 use super::host_unions::{LISTED, SLICE};
 use super::stored_value::StoredValue;
-use crate::space::prefetch;
+use crate::space::{prefetch, prefetch_l2};
 use crate::sparse::CrsGraph;
 use crate::sparse::spmv::row_sum;
 
-/// Distance of the software prefetch, in values of a slice.
-pub(super) const AHEAD: usize = 2048;
+/// Distances of the software prefetch into the first and the second level of the cache, in values. The first level alone has too few
+/// outstanding lines for the rate of the memory.
+const AHEAD: [usize; 2] = [512, 4096];
 
 /// A matrix in slices.
 #[derive(Clone, Copy, Debug)]
@@ -76,10 +77,7 @@ impl<V: StoredValue> Rows<'_, V> {
                 }
             } else {
                 let values = vector(self.values, at);
-                let line = 64 / size_of::<V>();
-                for part in 0..SLICE / line {
-                    prefetch(self.values, at + AHEAD + part * line);
-                }
+                prefetch_vector(self.values, at);
                 for i in 0..SLICE {
                     sums[i] += values[i].into() * x[i];
                 }
@@ -100,6 +98,15 @@ impl<V: StoredValue> Rows<'_, V> {
             at += columns.len();
         }
         sums
+    }
+}
+
+/// Prefetches the values that follow those at `at`.
+#[inline(always)]
+pub(super) fn prefetch_vector<V>(values: &[V], at: usize) {
+    for first in (0..SLICE).step_by(64 / size_of::<V>()) {
+        prefetch(values, at + AHEAD[0] + first);
+        prefetch_l2(values, at + AHEAD[1] + first);
     }
 }
 
