@@ -3,7 +3,7 @@
 //! ```text
 //! R(u) - R(0) = K u, 0 in the rows of free nodes for linear u, whatever the shape of the elements
 //! ```
-//! Source: Irons and Loikkanen, An engineers' defence of the patch test, Int. J. Numer. Meth. Eng. 19, 1983.
+//! Source: Irons and Loikkanen, An engineers' defence of the patch test, International Journal for Numerical Methods in Engineering 19, 1983.
 
 use crate::Result;
 use crate::comm::{Links, Solo};

@@ -37,21 +37,23 @@ impl<V: HostValue, S: HostSpace> Spmv<V> for S {
         slot: usize,
     ) -> Result<()> {
         check("spmv_dot", a, x, y)?;
-        dot_of_blocks(self, a.graph().rows(), rows, x, y, sums, slot, |first, y| V::rows_dot(a, first, x, y))
+        dot_of_pieces(self, a.graph().rows(), rows, x, y, sums, (slot, S::CHUNK), |first, y, partials| {
+            partials[0] = V::rows_dot(a, first, x, y);
+        })
     }
 }
 
-/// Multiplies `rows` of a matrix with `all` rows in blocks: `product(first, y)` writes y = A x from row `first` on and returns its share
-/// of x.y, which goes to `sums` as in [`Spmv::spmv_dot`].
-pub(in crate::sparse) fn dot_of_blocks<S: HostSpace>(
+/// Multiplies `rows` of a matrix with `all` rows in pieces of `each` rows, a multiple of a chunk: `product(first, y, partials)` writes y = A x
+/// from row `first` on and the share of x.y of each chunk. The sum goes to the slot of `sums` as in [`Spmv::spmv_dot`].
+pub(in crate::sparse) fn dot_of_pieces<S: HostSpace>(
     space: &S,
     all: usize,
     rows: Range<usize>,
     x: &[f64],
     y: &mut [f64],
     sums: &mut Reductions<S>,
-    slot: usize,
-    product: impl Fn(usize, &mut [f64]) -> f64 + Send + Sync,
+    (slot, each): (usize, usize),
+    product: impl Fn(usize, &mut [f64], &mut [f64]) + Send + Sync,
 ) -> Result<()> {
     if rows.start > rows.end || rows.end > all {
         return Err(Error::Invalid(format!("spmv_dot: rows {rows:?} of a matrix of {all} rows")));
@@ -67,8 +69,8 @@ pub(in crate::sparse) fn dot_of_blocks<S: HostSpace>(
     check_length("spmv_dot", "rows (its start in its block)", rows.start % S::CHUNK, 0)?;
     check_at_least("spmv_dot", "partials", partials.len(), blocks.end)?;
     let end = blocks.end;
-    let blocks = y[rows.clone()].par_chunks_mut(S::CHUNK).zip(&mut partials[blocks]).enumerate();
-    space.for_each(blocks, |(block, (y, partial))| *partial = product(rows.start + block * S::CHUNK, y));
+    let pieces = y[rows.clone()].par_chunks_mut(each).zip(partials[blocks].par_chunks_mut(each / S::CHUNK)).enumerate();
+    space.for_each(pieces, |(piece, (y, partials))| product(rows.start + piece * each, y, partials));
     // The last range adds the partial sums of all ranges, in the order of an undivided product: a split changes no bit.
     if rows.end == all {
         scalars[slot] = partials[..end].iter().sum();

@@ -7,6 +7,7 @@
 //! Rows of a listed slice are summed as in CRS. Slices of nodes with several unknowns are in [`host_blocks`](super::host_blocks).
 
 use super::host_layout::{HostLayout, Table};
+use super::host_sweep_layout::SweepLayout;
 use super::host_unions::{LISTED, SLICE};
 use super::stored_value::StoredValue;
 use crate::space::{prefetch, prefetch_l2};
@@ -22,6 +23,7 @@ const AHEAD: [usize; 2] = [512, 4096];
 pub(super) struct Rows<'a, V> {
     pub graph: &'a CrsGraph,
     pub layout: &'a HostLayout,
+    pub sweep: &'a SweepLayout,
     pub values: &'a [V],
 }
 
@@ -29,28 +31,49 @@ impl<V: StoredValue> Rows<'_, V> {
     /// The products of a slice's rows; rows behind the matrix are 0.
     #[inline(always)]
     pub fn slice(&self, slice: usize, x: &[f64]) -> [f64; SLICE] {
-        let place = self.layout.slices[slice];
-        if place.table == LISTED {
-            return self.listed(slice, x);
+        match self.layout.slices[slice].table {
+            LISTED => self.listed(slice, x),
+            _ => self.by_table::<true>(slice, x, [0.0; SLICE]),
         }
-        let table = self.layout.tables[place.table as usize];
+    }
+
+    /// Adds the terms of the stored offsets of a slice with a table.
+    #[inline(always)]
+    pub fn stored(&self, slice: usize, x: &[f64], sums: [f64; SLICE]) -> [f64; SLICE] {
+        self.by_table::<false>(slice, x, sums)
+    }
+
+    #[inline(always)]
+    fn by_table<const MIRRORED: bool>(&self, slice: usize, x: &[f64], sums: [f64; SLICE]) -> [f64; SLICE] {
+        let table = self.layout.tables[self.layout.slices[slice].table as usize];
         let offsets = self.layout.offsets(table);
         let (first, columns) = ((slice * SLICE) as i64, self.graph.columns() as i64);
         let [least, most] = [offsets.first(), offsets.last()].map(|offset| i64::from(offset.copied().unwrap_or(0)));
         if first + least >= 0 && first + most + SLICE as i64 <= columns {
-            self.tabled::<false>(slice, table, x)
+            self.tabled::<false, MIRRORED>(slice, table, x, sums)
         } else {
-            self.tabled::<true>(slice, table, x)
+            self.tabled::<true, MIRRORED>(slice, table, x, sums)
         }
     }
 
-    /// The products of a slice with a table. `EDGE`: some x at its offsets are outside of the vector; they count as 0.
+    /// Adds the terms of a slice with a table. `EDGE`: some x at its offsets are outside of the vector; they count as 0. `MIRRORED`: those
+    /// of mirrored offsets, too.
     #[inline(always)]
-    fn tabled<const EDGE: bool>(&self, slice: usize, table: Table, x: &[f64]) -> [f64; SLICE] {
+    fn tabled<const EDGE: bool, const MIRRORED: bool>(
+        &self,
+        slice: usize,
+        table: Table,
+        x: &[f64],
+        mut sums: [f64; SLICE],
+    ) -> [f64; SLICE] {
         let place = self.layout.slices[slice];
         let (offsets, mut links) = (self.layout.offsets(table), self.layout.links[place.links as usize..].iter());
-        let (mut sums, mut at) = ([0.0; SLICE], place.start);
+        let mut at = place.start;
         for (k, &offset) in offsets.iter().enumerate() {
+            let is_mirrored = table.mirrored >> k & 1 == 1;
+            if is_mirrored && !MIRRORED {
+                continue;
+            }
             let first = (slice * SLICE) as i64 + i64::from(offset);
             let mut edge = [0.0; SLICE];
             let x: &[f64; SLICE] = if EDGE {
@@ -63,7 +86,8 @@ impl<V: StoredValue> Rows<'_, V> {
             } else {
                 vector(x, first as usize)
             };
-            if table.mirrored >> k & 1 == 1
+            if MIRRORED
+                && is_mirrored
                 && let Some(&link) = links.next()
             {
                 let [one, two] = link.map(|link| place.start.wrapping_sub(link));
@@ -77,7 +101,9 @@ impl<V: StoredValue> Rows<'_, V> {
                 }
             } else {
                 let values = vector(self.values, at);
-                prefetch_vector(self.values, at);
+                if MIRRORED {
+                    prefetch_vector(self.values, at);
+                }
                 for i in 0..SLICE {
                     sums[i] += values[i].into() * x[i];
                 }

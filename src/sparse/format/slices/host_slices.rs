@@ -11,12 +11,15 @@
 use super::host_layout::{FRONT, HostLayout};
 use super::host_multiply::{multiply, multiply_dot};
 use super::host_rows::Rows;
+use super::host_sweep::sweep;
+use super::host_sweep_layout::SweepLayout;
 use super::host_unions::{LISTED, SLICE};
 use super::host_update;
 use super::stored_value::StoredValue;
 use crate::blas::Reductions;
 use crate::error::check_at_least;
 use crate::space::{HostSpace, try_zeroed};
+use crate::sparse::spmv::dot_of_pieces;
 use crate::sparse::{CrsGraph, CrsMatrix, FormatCopy, Operator};
 use crate::{Error, Result};
 use rayon::prelude::*;
@@ -28,8 +31,12 @@ use std::sync::Arc;
 pub struct HostSlices<V: StoredValue = f64> {
     graph: Arc<CrsGraph>,
     layout: HostLayout,
+    /// Of single rows in the symmetric form.
+    sweep: SweepLayout,
     symmetric: bool,
     values: Vec<V>,
+    /// Items of `values` before the first one, which begins a cache line: vectors of values are not spread over more lines than they fill.
+    lead: usize,
 }
 
 impl<V: StoredValue> HostSlices<V> {
@@ -40,8 +47,12 @@ impl<V: StoredValue> HostSlices<V> {
     /// numbers of entries below and above its diagonal.
     pub fn new<S: HostSpace>(space: &S, graph: &Arc<CrsGraph>, symmetric: bool) -> Result<Self> {
         let layout = HostLayout::new(space, graph, symmetric)?;
-        let values = try_zeroed("values of the matrix in slices", layout.unit() * layout.len)?;
-        Ok(HostSlices { graph: graph.clone(), layout, symmetric, values })
+        let is_swept = symmetric && layout.dofs == 1;
+        let sweep = if is_swept { SweepLayout::new(&layout) } else { SweepLayout::default() };
+        let line = 64 / size_of::<V>();
+        let values: Vec<V> = try_zeroed("values of the matrix in slices", layout.unit() * layout.len + line)?;
+        let lead = values.as_ptr().align_offset(64).min(line);
+        Ok(HostSlices { graph: graph.clone(), layout, sweep, symmetric, values, lead })
     }
 
     /// Takes the values of a matrix on the same graph. Returns whether each pair of mirrored entries was exactly equal; where they differ
@@ -54,11 +65,17 @@ impl<V: StoredValue> HostSlices<V> {
         if !self.graph.is_copy_of(a.graph()) {
             return Err(Error::Invalid("HostSlices::update: the matrix has another graph than the slices".into()));
         }
-        host_update::update(space, &self.layout, a, self.symmetric, &mut self.values)
+        host_update::update(space, &self.layout, a, self.symmetric, &mut self.values[self.lead..])
     }
 
     fn matrix(&self) -> Rows<'_, V> {
-        Rows { graph: &self.graph, layout: &self.layout, values: &self.values }
+        Rows { graph: &self.graph, layout: &self.layout, sweep: &self.sweep, values: &self.values[self.lead..] }
+    }
+
+    /// Rows of each sweep, where a product of `rows` rows is worth it: a sweep begins in the rows before its own.
+    pub(super) fn swept_rows<S: HostSpace>(&self, space: &S, rows: usize) -> Option<usize> {
+        let (reach, each) = (self.sweep.reach, rows.div_ceil(space.concurrency()));
+        (reach > 0 && 2 * reach <= each).then(|| each.next_multiple_of(S::CHUNK))
     }
 
     fn check(&self, operation: &'static str, x: &[f64], y: &[f64]) -> Result<()> {
@@ -71,7 +88,7 @@ impl<V: StoredValue> HostSlices<V> {
         let HostLayout { slices, tables, offsets, links, listed, .. } = &self.layout;
         // Listed rows read their columns and offsets in the graph.
         let columns = if *listed > 0 { self.listed_bytes() } else { 0 };
-        size_of_val(&self.values[self.layout.unit() * FRONT..])
+        size_of_val(&self.matrix().values[self.layout.unit() * FRONT..])
             + size_of_val(&slices[..])
             + size_of_val(&tables[..])
             + size_of_val(&offsets[..])
@@ -102,9 +119,12 @@ impl<S: HostSpace, V: StoredValue> Operator<S> for HostSlices<V> {
 
     fn apply(&self, space: &S, x: &mut [f64], y: &mut [f64]) -> Result<()> {
         self.check("spmv", x, y)?;
-        let matrix = self.matrix();
-        space.for_each(y[..self.graph.rows()].par_chunks_mut(S::CHUNK).enumerate(), |(block, y)| {
-            multiply(matrix, block * S::CHUNK, x, y);
+        let (matrix, rows) = (self.matrix(), self.graph.rows());
+        let piece = self.swept_rows(space, rows);
+        let pieces = y[..rows].par_chunks_mut(piece.unwrap_or(S::CHUNK)).enumerate();
+        space.for_each(pieces, |(index, y)| match piece {
+            Some(piece) => sweep(matrix, index * piece, x, y, S::CHUNK, &mut []),
+            None => multiply(matrix, index * S::CHUNK, x, y),
         });
         Ok(())
     }
@@ -124,9 +144,11 @@ impl<S: HostSpace, V: StoredValue> Operator<S> for HostSlices<V> {
         slot: usize,
     ) -> Result<()> {
         self.check("spmv_dot", x, y)?;
-        let matrix = self.matrix();
-        crate::sparse::spmv::dot_of_blocks(space, self.graph.rows(), rows, x, y, sums, slot, |first, y| {
-            multiply_dot(matrix, first, x, y)
+        let (matrix, piece) = (self.matrix(), self.swept_rows(space, rows.len()));
+        let (all, each) = (self.graph.rows(), piece.unwrap_or(S::CHUNK));
+        dot_of_pieces(space, all, rows, x, y, sums, (slot, each), |first, y, partials| match piece {
+            Some(_) => sweep(matrix, first, x, y, S::CHUNK, partials),
+            None => partials[0] = multiply_dot(matrix, first, x, y),
         })
     }
 }

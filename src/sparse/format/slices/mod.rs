@@ -10,6 +10,8 @@ mod host_nodes;
 mod host_refusals_tests;
 mod host_rows;
 mod host_slices;
+mod host_sweep;
+mod host_sweep_layout;
 mod host_symmetry;
 #[cfg(test)]
 mod host_tests;
