@@ -26,6 +26,18 @@ fn one_thread_solves_again_with_the_same_and_with_other_numbers_of_threads() {
     assert!(errors.iter().all(|&error| error == errors[0]), "{errors:?}");
 }
 
+#[test]
+fn ranks_of_a_call_with_different_decks_are_refused() {
+    let ends = on_ranks_that_add(1, 2, |comm| {
+        let mut deck = Deck::default();
+        (deck.mesh.nodes, deck.run.device) = (Nodes::new([5; 3]).ok(), Device::Cpu);
+        deck.newton.tolerance = [1e-6, 1e-7][comm.rank()];
+        solve(&deck, comm, &silent).map(|_| ()).map_err(|error| error.to_string())
+    });
+    assert!(ends[1].as_ref().is_err_and(|text| text.contains("newton.tolerance")), "{ends:?}");
+    assert!(ends[0].as_ref().is_err_and(|text| text.starts_with("rank 1 failed")), "{ends:?}");
+}
+
 /// Bits of the residuals and errors of a run on these ranks; sums are added in the orders that `seed` draws.
 fn bits(seed: u64, ranks: usize, threads: usize, deck: &Deck) -> Vec<u64> {
     let of_rank = on_ranks_that_add(seed, ranks, |comm| {
