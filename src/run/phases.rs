@@ -197,7 +197,7 @@ mod tests {
         assert_eq!(rows[0].spread.as_ref().map(|spread| spread.median_seconds), Some(2.0));
         // One call has no spread, and calls that were added up have no single times.
         assert!(rows[1..].iter().all(|row| row.spread.is_none()));
-        // Nor have those of which some single times are known.
+        // Nor has a phase with single times of some calls only.
         phases.add("fill", 1, 9.0);
         assert!(phases.report(&Solo, 10, None).iter().all(|row| row.spread.is_none()));
     }

@@ -78,7 +78,7 @@ impl Piece<'_> {
         prefetch_vector(a.values, place.start + mirrored.len() * SLICE);
     }
 
-    /// Adds the terms of a slice, some of which lead out of the piece.
+    /// Adds the terms of a slice to those of its rows that lie in the piece.
     #[cold]
     #[inline(never)]
     fn add_at_an_end<V: StoredValue>(&mut self, a: Rows<'_, V>, slice: usize, x: &[f64]) {
