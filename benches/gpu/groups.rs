@@ -271,7 +271,7 @@ pub fn start<S: Job>(space: &S, table: &mut Table, case: &Case, mesh: &Mesh<S::M
         };
         let mut problem = Problem::new(space, input, Some(graph))?;
         problem.assemble(temperature, residual)?;
-        let solved = problem.solve(residual, delta, None);
+        let solved = problem.solve(temperature, residual, delta, None);
         seconds.push(begin.elapsed().as_secs_f64());
         if !matches!(solved, Ok(_) | Err(Error::NotConverged { .. })) {
             solved?;

@@ -69,6 +69,8 @@ pub struct Report {
     pub cg_iterations: usize,
     /// Sums over all ranks in CG, the sum over the Newton steps; on one rank they are sums over the device or the threads.
     pub cg_reductions: usize,
+    /// ||F|| at the boundary values with zeros elsewhere, if Newton's method began at the interpolated solution of coarser boxes instead.
+    pub plain_start_residual: Option<f64>,
     /// One line per Newton residual.
     pub history: Vec<HistoryReport>,
     /// Why Newton's method ended: "relative tolerance", "zero right-hand side", or the text of `stopped`.

@@ -164,6 +164,7 @@ pub(super) fn report<S: Job>(
         newton_iterations: newton.info.steps.len(),
         cg_iterations: solves(newton).map(|linear| linear.iterations).sum(),
         cg_reductions: solves(newton).map(|linear| linear.reductions).sum(),
+        plain_start_residual: newton.info.is_improved.then_some(newton.info.initial_residual),
         history: history(newton),
         reason: newton.stopped.as_ref().map_or_else(|| newton.info.reason.to_string(), ToString::to_string),
         stopped: newton.stopped.clone(),

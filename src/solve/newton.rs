@@ -17,12 +17,26 @@ pub trait NonlinearProblem<S: Blas> {
     /// Whatever stops an assembly.
     fn assemble(&mut self, x: &mut Slice<S, f64>, residual: &mut Slice<S, f64>) -> Result<()>;
 
-    /// Solves J delta = residual: to the relative residual `forcing` if Newton's method gives one, else to a tolerance of its own.
+    /// Replaces x by a better start, whose residual is compared with that of x, and returns whether it did. Called once, at the first x, if
+    /// solves are inexact.
+    ///
+    /// # Errors
+    /// Whatever stops the search for it.
+    fn improve_start(&mut self, _x: &mut Slice<S, f64>) -> Result<bool> {
+        Ok(false)
+    }
+    /// Solves J delta = residual: to the relative residual `forcing` if Newton's method gives one, else to a tolerance of its own. x is
+    /// that of the last assembly.
     ///
     /// # Errors
     /// Whatever stops a linear solve.
-    fn solve(&mut self, residual: &Slice<S, f64>, delta: &mut Slice<S, f64>, forcing: Option<f64>)
-    -> Result<SolveInfo>;
+    fn solve(
+        &mut self,
+        x: &Slice<S, f64>,
+        residual: &Slice<S, f64>,
+        delta: &mut Slice<S, f64>,
+        forcing: Option<f64>,
+    ) -> Result<SolveInfo>;
 }
 
 /// Stopping criteria of Newton's method.
@@ -40,6 +54,8 @@ pub struct NewtonParams {
 
 /// Forcing term of the first step, and largest of all.
 const FIRST: f64 = 1e-2;
+/// Part of Newton's target to which the first step from an improved start is solved: it may be the last one.
+const AT_ONCE: f64 = 0.1;
 
 /// Part of Newton's target to which the last step is solved: steps that are solved to a fixed tolerance end as far below it, which leaves an
 /// algebraic error well below that of the discretisation.
@@ -47,8 +63,8 @@ const BEYOND: f64 = 0.01;
 
 /// Returns the relative residual to which a step is solved: choice 2 of Eisenstat and Walker (1996), gamma = 0.9, alpha = 2, with their
 /// safeguard against a sudden fall, but no further than [`BEYOND`] below what reaches Newton's own target.
-fn forcing(norm: f64, before: Option<(f64, f64)>, target: f64) -> f64 {
-    let wanted = before.map_or(FIRST, |(norm_before, forcing_before)| {
+fn forcing(norm: f64, before: Option<(f64, f64)>, target: f64, first: f64) -> f64 {
+    let wanted = before.map_or(first, |(norm_before, forcing_before)| {
         let kept = 0.9 * forcing_before * forcing_before;
         let by_decrease = 0.9 * (norm / norm_before).powi(2);
         if kept > 0.1 { by_decrease.max(kept) } else { by_decrease }
@@ -70,8 +86,10 @@ pub struct NewtonStep {
 pub struct NewtonInfo {
     /// The steps taken.
     pub steps: Vec<NewtonStep>,
-    /// ||F|| at the start.
+    /// ||F|| at the given start.
     pub initial_residual: f64,
+    /// Whether the steps began at a better start that the problem found.
+    pub is_improved: bool,
     /// ||F|| at the end.
     pub residual: f64,
     /// Why the iteration ended.
@@ -104,24 +122,34 @@ pub fn newton<S: Blas>(
     let (residual, delta) = (S::Memory::slice_mut(&mut residual), S::Memory::slice_mut(&mut delta));
     let mut sums = Reductions::new(space, n, 1)?;
     let mut before = None;
+    let mut is_first = true;
     loop {
         // F(x), J(x), ||F||
-        problem.assemble(x, residual)?;
-        space.dot(n, residual, residual, &mut sums, 0)?;
-        comm.all_reduce(space, &mut sums, 0..1)?;
-        let mut norm = [0.0];
-        space.read(&sums.scalars, &mut norm)?;
-        let (step, square, norm) = (info.steps.len(), norm[0], norm[0].sqrt());
+        let (step, mut square) = (info.steps.len(), assembled(space, comm, problem, x, residual, &mut sums)?);
+        if is_first {
+            info.initial_residual = square.sqrt();
+            if params.is_inexact && square.is_finite() {
+                // x is kept in delta, for a start that turns out worse.
+                space.copy(n, x, delta)?;
+                if problem.improve_start(x)? {
+                    let plain = square;
+                    square = assembled(space, comm, problem, x, residual, &mut sums)?;
+                    info.is_improved = square < plain;
+                    if !info.is_improved {
+                        space.copy(n, delta, x)?;
+                        square = assembled(space, comm, problem, x, residual, &mut sums)?;
+                    }
+                }
+            }
+        }
+        let norm = square.sqrt();
         // Before the comparison with the target, which is false for NaN: the next solve would work on a useless Jacobian.
         info.residual = norm;
-        if step == 0 {
-            info.initial_residual = norm;
-        }
         if !norm.is_finite() {
             return Err(Error::NotFinite { method: "Newton", quantity: "||F||", value: norm, iteration: step });
         }
         observe(step, norm);
-        if step == 0 {
+        if std::mem::take(&mut is_first) {
             // A norm of 0 may be that of items whose squares underflow.
             if square < f64::MIN_POSITIVE {
                 if is_zero(space, comm, n, residual, delta, &mut sums, 0)? {
@@ -145,13 +173,31 @@ pub fn newton<S: Blas>(
             return Err(Error::NotConverged { method: "Newton", iterations: step, residual: norm, tolerance: target });
         }
         // J delta = F, x -= delta
-        let forcing = params.is_inexact.then(|| forcing(norm, before, target));
-        let linear = problem.solve(residual, delta, forcing)?;
+        let first = if info.is_improved { AT_ONCE * target / norm } else { FIRST };
+        let forcing = params.is_inexact.then(|| forcing(norm, before, target, first));
+        let linear = problem.solve(x, residual, delta, forcing)?;
         before = forcing.map(|forcing| (norm, forcing));
         // Owned unknowns only; the next assembly refreshes the ghosts.
         space.axpy(n, -1.0, delta, x)?;
         info.steps.push(NewtonStep { residual: norm, linear });
     }
+}
+
+/// Computes F(x) and J(x); returns ||F||^2.
+fn assembled<S: Blas>(
+    space: &S,
+    comm: &dyn Collective<S>,
+    problem: &mut impl NonlinearProblem<S>,
+    x: &mut Slice<S, f64>,
+    residual: &mut Slice<S, f64>,
+    sums: &mut Reductions<S>,
+) -> Result<f64> {
+    problem.assemble(x, residual)?;
+    space.dot(problem.rows(), residual, residual, sums, 0)?;
+    comm.all_reduce(space, sums, 0..1)?;
+    let mut square = [0.0];
+    space.read(&sums.scalars, &mut square)?;
+    Ok(square[0])
 }
 
 fn underflow(quantity: &'static str, value: f64) -> Error {
@@ -184,7 +230,7 @@ mod tests {
             residual.iter_mut().zip(x).zip(&self.squares).for_each(|((r, x), c)| *r = *x * *x - c);
             Ok(())
         }
-        fn solve(&mut self, residual: &[f64], delta: &mut [f64], _: Option<f64>) -> Result<SolveInfo> {
+        fn solve(&mut self, _: &[f64], residual: &[f64], delta: &mut [f64], _: Option<f64>) -> Result<SolveInfo> {
             delta.iter_mut().zip(residual).zip(&self.slope).for_each(|((d, r), s)| *d = r / s);
             Ok(SolveInfo { iterations: 1, ..SolveInfo::default() })
         }
@@ -238,7 +284,7 @@ mod tests {
                 residual.iter_mut().zip(x).for_each(|(r, x)| *r = *x - self.0);
                 Ok(())
             }
-            fn solve(&mut self, residual: &[f64], delta: &mut [f64], _: Option<f64>) -> Result<SolveInfo> {
+            fn solve(&mut self, _: &[f64], residual: &[f64], delta: &mut [f64], _: Option<f64>) -> Result<SolveInfo> {
                 delta.copy_from_slice(residual);
                 Ok(SolveInfo::default())
             }
@@ -270,7 +316,7 @@ mod tests {
                 residual.copy_from_slice(x);
                 Ok(())
             }
-            fn solve(&mut self, residual: &[f64], delta: &mut [f64], _: Option<f64>) -> Result<SolveInfo> {
+            fn solve(&mut self, _: &[f64], residual: &[f64], delta: &mut [f64], _: Option<f64>) -> Result<SolveInfo> {
                 delta.iter_mut().zip(residual).for_each(|(d, r)| *d = 0.999 * r);
                 Ok(SolveInfo::default())
             }
@@ -295,7 +341,13 @@ mod tests {
                 (self.slope, residual[0]) = (2.0 * x[0], x[0] * x[0] - 2.0);
                 Ok(())
             }
-            fn solve(&mut self, residual: &[f64], delta: &mut [f64], forcing: Option<f64>) -> Result<SolveInfo> {
+            fn solve(
+                &mut self,
+                _: &[f64],
+                residual: &[f64],
+                delta: &mut [f64],
+                forcing: Option<f64>,
+            ) -> Result<SolveInfo> {
                 let forcing = forcing.unwrap();
                 self.asked.push(forcing);
                 delta[0] = (1.0 - forcing) * residual[0] / self.slope;
@@ -315,6 +367,56 @@ mod tests {
         for (two, &asked) in norms.windows(2).zip(&problem.asked[1..]) {
             let by_decrease = 0.9 * (two[1] / two[0]).powi(2);
             assert_eq!(asked, by_decrease.max(0.01 * 1e-10 * 0.25 / two[1]), "{norms:?}");
+        }
+    }
+
+    /// x^2 = 2 from 4, with another start on offer: one that is better is taken, and solved for at once; one that is worse is not.
+    #[test]
+    fn a_better_start_is_taken_and_a_worse_one_is_not() {
+        struct Offer {
+            start: f64,
+            slope: f64,
+            asked: Vec<f64>,
+        }
+        impl NonlinearProblem<Serial> for Offer {
+            fn rows(&self) -> usize {
+                1
+            }
+            fn assemble(&mut self, x: &mut [f64], residual: &mut [f64]) -> Result<()> {
+                (self.slope, residual[0]) = (2.0 * x[0], x[0] * x[0] - 2.0);
+                Ok(())
+            }
+            fn improve_start(&mut self, x: &mut [f64]) -> Result<bool> {
+                x[0] = self.start;
+                Ok(true)
+            }
+            fn solve(
+                &mut self,
+                x: &[f64],
+                residual: &[f64],
+                delta: &mut [f64],
+                forcing: Option<f64>,
+            ) -> Result<SolveInfo> {
+                assert_eq!(self.slope, 2.0 * x[0]);
+                self.asked.push(forcing.unwrap());
+                delta[0] = residual[0] / self.slope;
+                Ok(SolveInfo::default())
+            }
+        }
+        let params = NewtonParams { is_inexact: true, ..TIGHT };
+        let run = |start: f64, params| {
+            let (mut x, mut problem) = ([4.0], Offer { start, slope: 0.0, asked: vec![] });
+            let info = run(&mut problem, &mut x, params).unwrap();
+            assert!((x[0] - 2f64.sqrt()).abs() < 1e-12 && info.initial_residual == 14.0, "{info:?}");
+            (info, problem.asked)
+        };
+        let (info, asked) = run(1.4143, params);
+        let norm = 1.4143f64 * 1.4143 - 2.0;
+        assert!(info.is_improved && (info.steps[0].residual - norm).abs() < 1e-15 && info.steps.len() < 3, "{info:?}");
+        assert!((asked[0] / (AT_ONCE * 14.0 * params.tolerance / norm) - 1.0).abs() < 1e-9, "{asked:?}");
+        for worse in [5.0, f64::NAN, f64::INFINITY] {
+            let (info, asked) = run(worse, params);
+            assert!(!info.is_improved && info.steps[0].residual == 14.0 && asked[0] == FIRST, "{info:?}");
         }
     }
 }

@@ -147,7 +147,7 @@ impl NonlinearProblem<Serial> for Roots {
         residual.iter_mut().zip(x).for_each(|(r, x)| *r = *x * *x - 2.0);
         Ok(())
     }
-    fn solve(&mut self, residual: &[f64], delta: &mut [f64], _: Option<f64>) -> minifenl::Result<SolveInfo> {
+    fn solve(&mut self, _: &[f64], residual: &[f64], delta: &mut [f64], _: Option<f64>) -> minifenl::Result<SolveInfo> {
         // The slope at the root.
         delta.iter_mut().zip(residual).for_each(|(d, r)| *d = r / 8f64.sqrt());
         Ok(SolveInfo::default())

@@ -108,6 +108,18 @@ impl<S: Job> Linear<S> {
         }
     }
 
+    /// Writes 0 to the fixed items of a vector.
+    pub fn clear_fixed(&mut self, discrete: &Discrete<'_, S>, vector: &mut Slice<S, f64>) -> Result<()> {
+        match self {
+            Linear::Matrix(stored) => {
+                let StoredSystem { matrix, conditions, .. } = &mut stored.system;
+                // Clears entries of the matrix, too, as each assembly does.
+                discrete.space.apply_dirichlet(conditions, S::Memory::slice_mut(S::values_mut(matrix)), vector)
+            }
+            Linear::Elements(_) => Err(no_diagonal()),
+        }
+    }
+
     /// Chooses the format before the first solve, and copies the assembled values to it. All ranks call it together.
     ///
     /// Both are the phase `format`: the time of `setup` is over by then.

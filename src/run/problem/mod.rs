@@ -22,6 +22,7 @@ mod matrix_free_tests;
 mod multigrid;
 #[cfg(test)]
 mod multigrid_tests;
+mod nested;
 #[cfg(test)]
 mod tests;
 
@@ -233,19 +234,22 @@ impl<S: Job> NonlinearProblem<S> for Problem<'_, S> {
         if S::SYNCHRONOUS || !self.halo.is_empty() {
             self.timed("ghosts", |this| this.halo.update(this.discrete.space, unknowns))?;
         }
-        self.linear.assemble(&self.discrete, unknowns, residual, &mut self.marks)?;
-        match self.preconditioner.take() {
-            None => Ok(()),
-            Some(mut preconditioner) => {
-                let assembled = self.timed("preconditioner", |_| preconditioner.assemble(unknowns));
-                self.preconditioner = Some(preconditioner);
-                assembled
-            }
+        self.linear.assemble(&self.discrete, unknowns, residual, &mut self.marks)
+    }
+
+    fn improve_start(&mut self, x: &mut Slice<S, f64>) -> Result<bool> {
+        let Some(mut preconditioner) = self.preconditioner.take() else { return Ok(false) };
+        let improved = self.timed("nested", |this| preconditioner.nested_start(&this.discrete, &mut this.linear, x));
+        self.preconditioner = Some(preconditioner);
+        match improved {
+            Err(Error::NotConverged { .. } | Error::NotFinite { .. } | Error::Breakdown { .. }) => Ok(false),
+            improved => improved,
         }
     }
 
     fn solve(
         &mut self,
+        unknowns: &Slice<S, f64>,
         residual: &Slice<S, f64>,
         delta: &mut Slice<S, f64>,
         forcing: Option<f64>,
@@ -255,7 +259,9 @@ impl<S: Job> NonlinearProblem<S> for Problem<'_, S> {
         let (space, apart) = (discrete.space, links.apart(discrete.interior_rows()));
         self.linear.update(discrete, &mut self.marks)?;
         if let Some(preconditioner) = &mut self.preconditioner {
-            step(space, &mut self.marks, "preconditioner", || preconditioner.prepare(discrete, &self.linear))?;
+            step(space, &mut self.marks, "preconditioner", || {
+                preconditioner.prepare(discrete, &self.linear, unknowns)
+            })?;
         }
         let before = space.mark()?;
         space.fill(discrete.map().owned_count(), 0.0, delta)?;

@@ -3,7 +3,7 @@
 //! ```text
 //! box of level l + 1    about half the cells of level l along its shortest edges; elements of degree 2 go to degree 1 on their cells first
 //! operator              assembled on that box at the interpolated unknowns, with the same boundary conditions
-//! transfers             linear interpolation by indices, without entries at fixed nodes, and its transpose
+//! transfers             linear interpolation by indices, and its transpose without entries at fixed nodes
 //! ```
 
 use super::discrete::{Discrete, Marks};
@@ -24,11 +24,11 @@ use crate::sparse::{CrsMatrix, Operator};
 const SEED: u64 = 0x6569_6765;
 
 /// A matrix on a mesh, with the exchange of its columns.
-struct OnMesh<'a, S: Job> {
-    discrete: Discrete<'a, S>,
-    linear: Linear<S>,
-    halo: Halo<S>,
-    unknowns: Array<S, f64>,
+pub(super) struct OnMesh<'a, S: Job> {
+    pub(super) discrete: Discrete<'a, S>,
+    pub(super) linear: Linear<S>,
+    pub(super) halo: Halo<S>,
+    pub(super) unknowns: Array<S, f64>,
     residual: Array<S, f64>,
     /// Interpolates the unknowns of the next finer box, where the matrix depends on them; with room for these, and their number.
     sampling: Option<(DistributedMatrix<S>, Array<S, f64>, usize)>,
@@ -36,8 +36,8 @@ struct OnMesh<'a, S: Job> {
 
 /// The levels of a problem.
 pub(super) struct Multigrid<'a, S: Job> {
-    coarse: Vec<OnMesh<'a, S>>,
-    hierarchy: Hierarchy<S>,
+    pub(super) coarse: Vec<OnMesh<'a, S>>,
+    pub(super) hierarchy: Hierarchy<S>,
     /// Exchanges the ghosts of the finest level within a cycle.
     halo: Halo<S>,
 }
@@ -60,11 +60,14 @@ fn transfer<S: Job>(fine: &Discrete<'_, S>, finer: &Mesh<S::Memory>, coarser: &M
     let fixed = fine.case.fixed_faces();
     let interpolation = |axis: usize| {
         let [rows, columns] = [finer, coarser].map(|mesh| mesh.spec().nodes()[axis]);
-        Stencil::linear(rows, columns).without_ends(ENDS[axis].map(|face| fixed.contains(&face)))
+        Stencil::linear(rows, columns)
     };
     Ok(Transfer {
         prolongation: between(fine, [finer, coarser], interpolation)?,
-        restriction: between(fine, [coarser, finer], |axis| interpolation(axis).transposed())?,
+        // Residuals vanish at fixed nodes, and so do the corrections there that this matrix's transpose would interpolate.
+        restriction: between(fine, [coarser, finer], |axis| {
+            interpolation(axis).without_ends(ENDS[axis].map(|face| fixed.contains(&face))).transposed()
+        })?,
     })
 }
 
@@ -98,7 +101,7 @@ impl<'a, S: Job> OnMesh<'a, S> {
     }
 
     /// Assembles at the unknowns of the next finer box.
-    fn assemble(&mut self, finer: &Slice<S, f64>) -> Result<()> {
+    pub(super) fn assemble(&mut self, finer: &Slice<S, f64>) -> Result<()> {
         let (space, mut unused) = (self.discrete.space, Marks::<S>::new());
         let unknowns = S::Memory::slice_mut(&mut self.unknowns);
         if let Some((sampling, room, count)) = &mut self.sampling {
@@ -109,6 +112,16 @@ impl<'a, S: Job> OnMesh<'a, S> {
         }
         let residual = S::Memory::slice_mut(&mut self.residual);
         self.linear.assemble(&self.discrete, unknowns, residual, &mut unused)
+    }
+
+    /// Copies the assembled values to the storage format.
+    pub(super) fn update(&mut self) -> Result<()> {
+        self.linear.update(&self.discrete, &mut Marks::<S>::new())
+    }
+
+    /// Lends the matrix with its exchange.
+    pub(super) fn part<'p>(&'p mut self) -> Part<'p, 'a, S> {
+        (&self.discrete, &self.linear, &mut self.halo)
     }
 }
 
@@ -141,33 +154,14 @@ impl<'a, S: Job> Multigrid<'a, S> {
         Ok(Some(Multigrid { coarse, hierarchy, halo }))
     }
 
-    /// Assembles the coarser matrices at the unknowns of the finest level.
-    pub fn assemble(&mut self, unknowns: &Slice<S, f64>) -> Result<()> {
-        let mut finer: &Slice<S, f64> = unknowns;
-        for coarse in &mut self.coarse {
-            coarse.assemble(finer)?;
-            finer = S::Memory::slice(&coarse.unknowns);
-        }
-        Ok(())
-    }
-
-    /// Prepares smoothers and the last level for the values that were assembled. All ranks call it together.
-    pub fn prepare(&mut self, fine: &Discrete<'a, S>, linear: &Linear<S>) -> Result<()> {
-        let (space, links, mut unused) = (fine.space, fine.input.links, Marks::<S>::new());
-        for coarse in &mut self.coarse {
-            coarse.linear.update(&coarse.discrete, &mut unused)?;
-        }
-        let matrices = [linear].into_iter().chain(self.coarse.iter().map(|coarse| &coarse.linear));
-        for (level, linear) in self.hierarchy.levels.iter_mut().zip(matrices) {
-            linear.inverse_diagonal(space, S::Memory::slice_mut(&mut level.inverse))?;
-        }
+    /// Assembles the coarser matrices at the unknowns of the finest level, and prepares smoothers and the last level. All ranks call it
+    /// together.
+    pub fn prepare(&mut self, fine: &Discrete<'a, S>, linear: &Linear<S>, unknowns: &Slice<S, f64>) -> Result<()> {
         let Multigrid { coarse, hierarchy, halo } = self;
+        assemble(coarse, unknowns)?;
         let mut parts = vec![(fine, linear, halo)];
-        parts.extend(coarse.iter_mut().map(|OnMesh { discrete, linear, halo, .. }| (&*discrete, &*linear, halo)));
-        let meshes: Vec<&Discrete<'a, S>> = parts.iter().map(|part| part.0).collect();
-        with_operators(parts, |operators| {
-            hierarchy.prepare(space, links, &operators, |at, vector| meshes[at].scatter_by_id(SEED, vector))
-        })
+        parts.extend(coarse.iter_mut().map(OnMesh::part));
+        prepare(hierarchy, parts, true)
     }
 
     /// Calls `work` with the cycle.
@@ -179,7 +173,7 @@ impl<'a, S: Job> Multigrid<'a, S> {
     ) -> Result<R> {
         let Multigrid { coarse, hierarchy, halo } = self;
         let mut parts = vec![(fine, linear, halo)];
-        parts.extend(coarse.iter_mut().map(|OnMesh { discrete, linear, halo, .. }| (&*discrete, &*linear, halo)));
+        parts.extend(coarse.iter_mut().map(OnMesh::part));
         with_operators(parts, |operators| work(&mut hierarchy.cycle(operators)))
     }
 }
@@ -231,10 +225,35 @@ pub(super) fn add_times<M>(
 }
 
 /// A matrix on a mesh with its exchange, lent.
-type Part<'p, 'a, S> = (&'p Discrete<'a, S>, &'p Linear<S>, &'p mut Halo<S>);
+pub(super) type Part<'p, 'a, S> = (&'p Discrete<'a, S>, &'p Linear<S>, &'p mut Halo<S>);
+
+/// Assembles stored matrices, finest first, at the unknowns of the next finer box.
+pub(super) fn assemble<S: Job>(coarse: &mut [OnMesh<'_, S>], unknowns: &Slice<S, f64>) -> Result<()> {
+    let mut finer = unknowns;
+    for coarse in coarse {
+        coarse.assemble(finer)?;
+        coarse.update()?;
+        finer = S::Memory::slice(&coarse.unknowns);
+    }
+    Ok(())
+}
+
+/// Prepares the smoothers of the coarsest levels, which have these matrices, and with `inverts` the last level.
+pub(super) fn prepare<S: Job>(hierarchy: &mut Hierarchy<S>, parts: Vec<Part<'_, '_, S>>, inverts: bool) -> Result<()> {
+    let [Some((first, ..)), Some(_)] = [parts.first(), parts.last()] else { return Ok(()) };
+    let (space, links, finer) = (first.space, first.input.links, hierarchy.levels.len() - parts.len());
+    for ((_, linear, _), level) in parts.iter().zip(&mut hierarchy.levels[finer..]) {
+        linear.inverse_diagonal(space, S::Memory::slice_mut(&mut level.inverse))?;
+    }
+    let meshes: Vec<&Discrete<'_, S>> = parts.iter().map(|part| part.0).collect();
+    with_operators(parts, |operators| {
+        hierarchy.prepare_smoothers(space, links, &operators, |at, vector| meshes[at].scatter_by_id(SEED, vector))?;
+        if inverts { hierarchy.invert_last(space, links, operators[operators.len() - 1]) } else { Ok(()) }
+    })
+}
 
 /// Calls `work` with the distributed operators of the levels.
-fn with_operators<'p, 'a, S: Job, R>(
+pub(super) fn with_operators<'p, 'a, S: Job, R>(
     parts: Vec<Part<'p, 'a, S>>,
     work: impl FnOnce(Vec<&dyn Operator<S>>) -> Result<R>,
 ) -> Result<R> {

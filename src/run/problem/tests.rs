@@ -11,7 +11,7 @@ use crate::space::Serial;
 use crate::sparse::Format;
 
 /// Calls `work` with a problem on a twisted box whose first residual and Jacobian are assembled.
-fn assembled<R>(format: Format, work: impl FnOnce(Problem<'_, Serial>, &Vec<f64>) -> R) -> R {
+fn assembled<R>(format: Format, work: impl FnOnce(Problem<'_, Serial>, [&Vec<f64>; 2]) -> R) -> R {
     let (mut deck, phases) = (Deck::default(), Phases::default());
     deck.matrix.format = Choice::Given(format);
     let spec = BoxSpec::new([9, 8, 7], [1.0; 3], CoordinateMap::TWIST).unwrap();
@@ -28,7 +28,7 @@ fn assembled<R>(format: Format, work: impl FnOnce(Problem<'_, Serial>, &Vec<f64>
     let mut problem = Problem::new(&Serial, input, Some(graph)).unwrap();
     let (mut x, mut residual) = (problem.start().unwrap(), vec![0.0; problem.rows()]);
     problem.assemble(&mut x, &mut residual).unwrap();
-    work(problem, &residual)
+    work(problem, [&x, &residual])
 }
 
 #[test]
@@ -53,9 +53,9 @@ fn the_jacobian_is_symmetric_until_one_entry_is_changed() {
 
 #[test]
 fn a_solve_computes_its_residual_again_and_books_it_apart() {
-    assembled(Format::Crs, |mut problem, residual| {
+    assembled(Format::Crs, |mut problem, [x, residual]| {
         let mut delta = vec![0.0; problem.rows()];
-        let info = problem.solve(residual, &mut delta, None).unwrap();
+        let info = problem.solve(x, residual, &mut delta, None).unwrap();
         let recomputed = info.recomputed.unwrap();
         assert!(recomputed.residual <= 1.01e-8 * info.rhs && recomputed.residual > 0.0, "{info:?}");
         assert!((recomputed.solution - delta.iter().map(|x| x * x).sum::<f64>().sqrt()).abs() < 1e-12);

@@ -8,7 +8,11 @@ impl Report {
     /// Returns the report as text, ending with PASS, FAIL or NOT ASKED.
     pub fn table(&self) -> String {
         let pair_map = self.pair_map.as_ref().map_or(String::new(), pair_map);
-        let mut text = self.header() + &pair_map + "\n";
+        let mut text = self.header() + &pair_map;
+        if let Some(plain) = self.plain_start_residual {
+            text += &format!("start       from coarser boxes, residual {plain:.3e} without\n");
+        }
+        text.push('\n');
         let history = self.history.iter().map(|step| {
             let [newton, iterations, reductions] =
                 [step.newton, step.cg_iterations, step.cg_reductions].map(|n| n.to_string());

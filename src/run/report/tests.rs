@@ -49,6 +49,7 @@ pub(super) fn sample() -> Report {
         newton_iterations: 1,
         cg_iterations: 5,
         cg_reductions: 12,
+        plain_start_residual: None,
         history: vec![HistoryReport {
             newton: 0,
             residual: 4.4,

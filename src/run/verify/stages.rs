@@ -136,7 +136,7 @@ fn steps<S: Job>(space: &S, serial: &Threads, deck: &Deck) -> Result<[f64; 2]> {
         let (mut x, mut residual, mut delta): (Array<S, f64>, _, _) =
             (problem.start()?, space.zeros(n)?, space.zeros(n)?);
         problem.assemble(S::Memory::slice_mut(&mut x), S::Memory::slice_mut(&mut residual))?;
-        problem.solve(S::Memory::slice(&residual), S::Memory::slice_mut(&mut delta), None)?;
+        problem.solve(S::Memory::slice(&x), S::Memory::slice(&residual), S::Memory::slice_mut(&mut delta), None)?;
         Ok([space.download(&residual)?, space.download(&delta)?])
     }
     let (found, expected) = (first(space, deck)?, first(serial, &self::deck(|_| {}))?);

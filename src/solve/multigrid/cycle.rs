@@ -42,37 +42,70 @@ impl<S: Staging + Spmv> Hierarchy<S> {
         Ok(Hierarchy { levels, bottom, smoothing })
     }
 
-    /// Inverts the last operator, and in the first call estimates the eigenvalues that the smoothers need. Collective.
+    /// Estimates the eigenvalues that the smoothers of these levels need, unless an earlier call has: the iterate of a nonlinear problem
+    /// hardly changes the spectrum of D^-1 A, and the interval has a margin. Operators are those of the coarsest levels, all or some.
+    /// Collective.
     ///
-    /// The caller has written the inverse diagonals of the operators to the levels. Later calls keep the estimates: the iterate of a
-    /// nonlinear problem hardly changes the spectrum of D^-1 A, and the interval has a margin. `random(level, vector)` writes
-    /// pseudo-random numbers to the owned items of a vector.
+    /// The caller has written the inverse diagonals of the operators to the levels. `random(at, vector)` writes pseudo-random numbers to
+    /// the owned items of a vector of operator `at`.
     ///
     /// # Errors
     /// [`Error::Invalid`](crate::Error::Invalid) where an operator is not positive definite; the failure of a device or of communication.
-    pub fn prepare(
+    pub fn prepare_smoothers(
         &mut self,
         space: &S,
         links: &Links<'_, S>,
         operators: &[&dyn Operator<S>],
         mut random: impl FnMut(usize, &mut Slice<S, f64>) -> Result<()>,
     ) -> Result<()> {
-        let smoothed = self.levels.len() - usize::from(self.bottom.is_some());
-        for (at, level) in self.levels.iter_mut().enumerate().take(smoothed) {
+        let smoothed = operators.len() - usize::from(self.bottom.is_some());
+        for (at, level) in from(&mut self.levels, operators).iter_mut().enumerate().take(smoothed) {
             if level.smoother.is_none() {
                 random(at, S::Memory::slice_mut(&mut level.x))?;
                 let largest = largest_eigenvalue(space, links, operators[at], level)?;
                 level.smoother = Some(Chebyshev::below(largest, self.smoothing));
             }
         }
-        let Some(bottom) = &mut self.bottom else { return Ok(()) };
-        bottom.invert(space, links, operators[smoothed])
+        Ok(())
     }
 
-    /// Returns the cycle as a preconditioner: operators finest first, each distributed.
+    /// Inverts the operator of the last of several levels. Collective.
+    ///
+    /// # Errors
+    /// Those of [`prepare_smoothers`](Self::prepare_smoothers).
+    pub fn invert_last(&mut self, space: &S, links: &Links<'_, S>, last: &dyn Operator<S>) -> Result<()> {
+        self.bottom.as_mut().map_or(Ok(()), |bottom| bottom.invert(space, links, last))
+    }
+
+    /// Interpolates a vector of level `at + 1` to level `at`. Collective.
+    ///
+    /// # Errors
+    /// The failure of a device or of communication.
+    pub fn interpolate(
+        &mut self,
+        space: &S,
+        at: usize,
+        coarse: &Slice<S, f64>,
+        fine: &mut Slice<S, f64>,
+    ) -> Result<()> {
+        let (finer, coarser) = self.levels.split_at_mut(at + 1);
+        let (Some(transfer), Some(level)) = (&mut finer[at].coarser, coarser.first_mut()) else { return Ok(()) };
+        let e = S::Memory::slice_mut(&mut level.e);
+        space.copy(level.rows, coarse, e)?;
+        transfer.prolongation.apply(space, e, fine)
+    }
+
+    /// Returns the cycle as a preconditioner of the first of these operators, finest first, each distributed: those of all levels, or of
+    /// the coarsest ones.
     pub fn cycle<'a>(&'a mut self, operators: Vec<&'a dyn Operator<S>>) -> Cycle<'a, S> {
         Cycle { hierarchy: self, operators }
     }
+}
+
+/// The levels of these operators, which are those of the coarsest.
+fn from<'l, S: Staging>(levels: &'l mut [Level<S>], operators: &[&dyn Operator<S>]) -> &'l mut [Level<S>] {
+    let finer = levels.len() - operators.len();
+    &mut levels[finer..]
 }
 
 /// A V-cycle with its operators.
@@ -142,6 +175,7 @@ impl<S: Staging + Spmv> Cycle<'_, S> {
         enter: &mut dyn FnMut(usize) -> Result<()>,
     ) -> Result<()> {
         let Hierarchy { levels, bottom, .. } = &mut *self.hierarchy;
+        let levels = from(levels, &self.operators);
         let given = |at: usize| (at == 0).then_some(r);
         for (at, operator) in self.operators.iter().enumerate() {
             let (finer, coarser) = levels.split_at_mut(at + 1);
@@ -161,6 +195,9 @@ impl<S: Staging + Spmv> Cycle<'_, S> {
         match bottom {
             Some(bottom) => {
                 let Level { x, b, .. } = &mut levels[last];
+                if last == 0 {
+                    space.copy(n, r, S::Memory::slice_mut(b))?;
+                }
                 bottom.apply(space, S::Memory::slice_mut(b), S::Memory::slice_mut(x))?;
             }
             None => smooth(space, self.operators[last], &mut levels[last], given(last), false)?,

@@ -20,7 +20,7 @@ pub struct Transfer<S: Staging> {
 pub struct Level<S: Staging> {
     /// D^-1, `[row]`.
     pub inverse: Array<S, f64>,
-    rows: usize,
+    pub(super) rows: usize,
     /// The smoother; known once the level is prepared.
     pub(super) smoother: Option<Chebyshev>,
     /// To the coarser level; `None` on the last.

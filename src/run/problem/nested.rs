@@ -1,0 +1,116 @@
+//! Nested iteration: Newton's method on the coarse boxes of a multigrid preconditioner, coarsest first. Each box starts from the
+//! interpolated solution of the next coarser one, so that the finest one starts with about the error of the discretisation.
+
+use super::discrete::{Discrete, Marks};
+use super::linear::Linear;
+use super::multigrid::{self, Multigrid, OnMesh};
+use crate::Result;
+use crate::run::Job;
+use crate::solve::{
+    CgParams, CgWorkspace, Hierarchy, LinearSystem, NewtonInfo, NewtonParams, NonlinearProblem, SolveInfo, cg, newton,
+};
+use crate::space::{Array, MemorySpace, Slice};
+
+/// Newton's limits on the coarsest box, and on a box between, whose start is good.
+const COARSEST: NewtonParams =
+    NewtonParams { tolerance: 1e-6, max_iterations: 20, ends_at_limit: false, is_inexact: true };
+const BETWEEN: NewtonParams = NewtonParams { max_iterations: 1, ends_at_limit: true, ..COARSEST };
+
+/// CG's limits where Newton's method gives no tolerance.
+const SOLVES: CgParams = CgParams { tolerance: 1e-3, max_iterations: 200 };
+
+/// The problem on a coarse box, with all coarser ones.
+struct OnBox<'m, 'a, S: Job> {
+    boxes: &'m mut [OnMesh<'a, S>],
+    hierarchy: &'m mut Hierarchy<S>,
+    workspace: CgWorkspace<S>,
+    /// Whether the last level is inverted before the next solve.
+    inverts: bool,
+}
+
+impl<S: Job> NonlinearProblem<S> for OnBox<'_, '_, S> {
+    fn rows(&self) -> usize {
+        self.boxes[0].discrete.map().owned_count()
+    }
+
+    fn assemble(&mut self, x: &mut Slice<S, f64>, residual: &mut Slice<S, f64>) -> Result<()> {
+        let OnMesh { discrete, linear, halo, .. } = &mut self.boxes[0];
+        halo.update(discrete.space, x)?;
+        linear.assemble(discrete, x, residual, &mut Marks::<S>::new())
+    }
+
+    fn solve(
+        &mut self,
+        x: &Slice<S, f64>,
+        residual: &Slice<S, f64>,
+        delta: &mut Slice<S, f64>,
+        forcing: Option<f64>,
+    ) -> Result<SolveInfo> {
+        let OnBox { boxes, hierarchy, workspace, inverts } = self;
+        multigrid::assemble(&mut boxes[1..], x)?;
+        boxes[0].update()?;
+        multigrid::prepare(hierarchy, boxes.iter_mut().map(OnMesh::part).collect(), std::mem::take(inverts))?;
+        let (space, links) = (boxes[0].discrete.space, boxes[0].discrete.input.links);
+        space.fill(boxes[0].discrete.map().owned_count(), 0.0, delta)?;
+        let params = CgParams { tolerance: forcing.unwrap_or(SOLVES.tolerance), ..SOLVES };
+        multigrid::with_operators(boxes.iter_mut().map(OnMesh::part).collect(), |operators| {
+            let operator = operators[0];
+            let mut cycle = hierarchy.cycle(operators);
+            let mut system = LinearSystem { operator, preconditioner: &mut cycle, comm: links, rhs: residual };
+            cg(space, &mut system, delta, params, workspace, &mut |_, _| {})
+        })
+    }
+}
+
+impl<'a, S: Job> Multigrid<'a, S> {
+    /// Overwrites x, the start, by boundary values and the interpolated solution of the next coarser box; returns whether there is one.
+    /// All ranks call it together.
+    pub fn nested_start(
+        &mut self,
+        fine: &Discrete<'a, S>,
+        linear: &mut Linear<S>,
+        x: &mut Slice<S, f64>,
+    ) -> Result<bool> {
+        let Multigrid { coarse, hierarchy, .. } = self;
+        let (space, count) = (fine.space, coarse.len());
+        for at in (0..count).rev() {
+            let discrete = &coarse[at].discrete;
+            let (rows, columns) = (discrete.map().owned_count(), discrete.map().local_count());
+            let mut unknowns: Array<S, f64> = discrete.start()?;
+            let start = S::Memory::slice_mut(&mut unknowns);
+            if at + 1 < count {
+                let (boxes, coarser) = coarse.split_at_mut(at + 1);
+                let OnMesh { discrete, linear, .. } = &mut boxes[at];
+                add_interpolated(discrete, linear, hierarchy, (at + 1, S::Memory::slice(&coarser[0].unknowns)), start)?;
+            }
+            let workspace = CgWorkspace::new(space, rows, columns)?;
+            let is_coarsest = at + 1 == count;
+            let mut problem = OnBox { boxes: &mut coarse[at..], hierarchy, workspace, inverts: is_coarsest };
+            let (params, mut info) = (if is_coarsest { COARSEST } else { BETWEEN }, NewtonInfo::default());
+            newton(space, fine.input.links, &mut problem, start, params, &mut |_, _| {}, &mut info)?;
+            if info.residual > info.initial_residual {
+                return Ok(false);
+            }
+            coarse[at].unknowns = unknowns;
+        }
+        let Some(coarser) = coarse.first() else { return Ok(false) };
+        add_interpolated(fine, linear, hierarchy, (0, S::Memory::slice(&coarser.unknowns)), x)?;
+        Ok(true)
+    }
+}
+
+/// Adds the unknowns of level `at + 1`, interpolated, to the boundary values in x.
+fn add_interpolated<S: Job>(
+    discrete: &Discrete<'_, S>,
+    linear: &mut Linear<S>,
+    hierarchy: &mut Hierarchy<S>,
+    (at, coarse): (usize, &Slice<S, f64>),
+    x: &mut Slice<S, f64>,
+) -> Result<()> {
+    let (space, n) = (discrete.space, discrete.map().owned_count());
+    let mut between: Array<S, f64> = space.zeros(n)?;
+    let between = S::Memory::slice_mut(&mut between);
+    hierarchy.interpolate(space, at, coarse, between)?;
+    linear.clear_fixed(discrete, between)?;
+    space.axpy(n, 1.0, between, x)
+}
