@@ -13,6 +13,10 @@ MATPLOTLIB_VERSION := 3.11.2
 CUDA_VERSION := 13.0.88
 NVDISASM_VERSION := 13.5.37
 CUDA := target/tools/cuda-$(CUDA_VERSION)
+# Builds and tests the wheel.
+PYTHON := target/tools/python-1
+# NumPy and SciPy as the Python at hand allows.
+PYTHON_PACKAGES := maturin==1.16.0 pytest==9.2.0 hypothesis==6.170.17 numpy scipy
 RANKS ?= 4
 ARGS ?= --nodes 64
 
@@ -23,7 +27,7 @@ export OMPI_ALLOW_RUN_AS_ROOT := 1
 export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM := 1
 endif
 
-.PHONY: help run test interop msrv install mutants lint bench plot contractions dist setup build
+.PHONY: help run test python interop msrv install mutants lint bench plot contractions dist setup build
 help: ## this list
 	@grep -E '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):.*## /make \1\t/'
 
@@ -72,14 +76,22 @@ test mutants: export MINIFENL_PTXAS := $(CURDIR)/$(CUDA)/bin/ptxas
 test mutants: export MINIFENL_NVDISASM := $(CURDIR)/$(CUDA)/bin/nvdisasm
 test mutants: export MINIFENL_NEEDS_NVRTC := 1
 test: export MINIFENL_SKIPPED := $(CURDIR)/target/skipped.log
-test: setup $(CUDA)/bin/nvdisasm $(MESHIO) ## every test, and how many passed, failed and were skipped
+test: setup $(CUDA)/bin/nvdisasm $(MESHIO) $(PYTHON) ## every test, and how many passed, failed and were skipped
 	@mkdir -p target && : > "$$MINIFENL_SKIPPED"
 	@failed=0; \
 	cargo test --workspace --features $(TESTED) --no-fail-fast 2>&1 | tee target/test.log || failed=1; \
 	$(MESHIO)/bin/python tests/vtk.py target/debug/minifenl mpirun 2>&1 | tee -a target/test.log || failed=1; \
 	CARGO_TARGET_DIR=target/models cargo test --manifest-path tests/models/Cargo.toml 2>&1 | tee -a target/test.log || failed=1; \
+	$(TEST_WHEEL) 2>&1 | tee -a target/test.log || failed=1; \
 	tests/summary.sh target/test.log "$$MINIFENL_SKIPPED" || failed=1; \
 	exit $$failed
+
+# From an empty folder, so that the package is the installed one.
+TEST_WHEEL = rm -rf target/wheels && $(PYTHON)/bin/maturin build -q --release -m python/Cargo.toml -o target/wheels && \
+    $(PYTHON)/bin/python -m pip install -q --force-reinstall --no-deps target/wheels/*.whl && mkdir -p target/wheels/empty && \
+    (cd target/wheels/empty && ../../../$(PYTHON)/bin/python -m pytest -q -p no:cacheprovider ../../../python/tests)
+python: $(PYTHON) ## the wheel for Python in target/wheels, tested
+	$(TEST_WHEEL)
 
 # Not part of `make test`: faer takes longer to compile than this library.
 interop: ## the recipe of docs/interop.md for faer
@@ -97,6 +109,9 @@ $(TYPOS):
 # Reads the files of --vtk.
 $(MESHIO):
 	rm -rf $@.new && python3 -m venv $@.new && $@.new/bin/pip install -q meshio==$(MESHIO_VERSION) && mv $@.new $@
+
+$(PYTHON):
+	rm -rf $@.new && python3 -m venv $@.new && $@.new/bin/python -m pip install -q $(PYTHON_PACKAGES) && mv $@.new $@
 
 lint: setup $(TYPOS) ## format, clippy, documentation, spelling, layers
 	cargo fmt --all --check

@@ -73,7 +73,23 @@ impl Coo {
     ) -> Result<()> {
         check_length("Coo::set_values", "values", values.len(), self.value_count())?;
         self.check_matrix("Coo::set_values", matrix)?;
-        self.add_values(space, Values::all(values), sum, matrix.parts_mut().1);
+        self.sum_entries(space, values, sum, matrix.parts_mut().1)
+    }
+
+    /// Sums `values` as [`set_values`](Self::set_values), into memory of the caller: one item per entry of the plan's graph.
+    ///
+    /// # Errors
+    /// [`Error::Shape`](crate::Error::Shape) for arrays of other lengths.
+    pub fn sum_entries<S: HostSpace, V: Item + Zero>(
+        &self,
+        space: &S,
+        values: &[V],
+        sum: Sum,
+        entries: &mut [V],
+    ) -> Result<()> {
+        check_length("Coo::sum_entries", "values", values.len(), self.value_count())?;
+        check_length("Coo::sum_entries", "entries", entries.len(), self.graph().nnz())?;
+        self.add_values(space, Values::all(values), sum, entries);
         Ok(())
     }
 

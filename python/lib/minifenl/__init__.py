@@ -1,0 +1,13 @@
+"""Sparse matrices assembled again and again on an unchanged pattern, and runs of the program minifenl.
+
+>>> import numpy as np, minifenl
+>>> plan = minifenl.CooPlan([0, 0, 1, 1], [0, 1, 1, 1])
+>>> plan.csr([1.0, 2.0, 3.0, 4.0]).toarray()
+array([[1., 2.],
+       [0., 7.]])
+"""
+
+from ._plan import CooPlan
+from ._run import Run, run
+
+__all__ = ["CooPlan", "Run", "run"]

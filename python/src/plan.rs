@@ -1,0 +1,151 @@
+//! The plan of a sum: which value goes to which entry of a sparse matrix.
+
+use crate::errors::exception;
+use crate::threads::Pool;
+use minifenl::contraction::Sum;
+use minifenl::fill::{Coo, ElementIndices};
+use minifenl::space::Item;
+use num_traits::Zero;
+use numpy::{Element, PyArray1, PyReadonlyArray1, PyReadwriteArray1};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+
+/// Indices of either width, contiguous.
+#[derive(FromPyObject)]
+enum Indices<'py> {
+    Narrow(PyReadonlyArray1<'py, i32>),
+    Wide(PyReadonlyArray1<'py, i64>),
+}
+
+/// Values of one of the types that a matrix can have, contiguous.
+#[derive(FromPyObject)]
+enum Values<'py> {
+    F64(PyReadonlyArray1<'py, f64>),
+    F32(PyReadonlyArray1<'py, f32>),
+}
+
+/// Sums of values at fixed pairs of indices.
+#[pyclass(frozen, module = "minifenl._minifenl")]
+#[derive(Debug)]
+pub struct Plan {
+    coo: Coo,
+    pool: Pool,
+}
+
+#[pymethods]
+impl Plan {
+    /// Plans sums at `(i[k], j[k])`, or with `per_elem = (a, b)` of matrices `[elem, a, b]` whose rows and columns are the tables `i` and
+    /// `j`. Negative indices are ignored.
+    #[new]
+    #[pyo3(signature = (i, j, shape, per_elem=None, threads=None))]
+    fn new(
+        py: Python<'_>,
+        i: Indices<'_>,
+        j: Indices<'_>,
+        shape: (usize, usize),
+        per_elem: Option<(usize, usize)>,
+        threads: Option<usize>,
+    ) -> PyResult<Self> {
+        let pool = Pool::new(threads)?;
+        let threads = pool.threads()?;
+        let coo = match (&i, &j) {
+            (Indices::Narrow(i), Indices::Narrow(j)) => {
+                let (i, j) = (i.as_slice()?, j.as_slice()?);
+                py.detach(|| plan(&threads, shape, i, j, per_elem))
+            }
+            (Indices::Wide(i), Indices::Wide(j)) => {
+                let (i, j) = (i.as_slice()?, j.as_slice()?);
+                py.detach(|| plan(&threads, shape, i, j, per_elem))
+            }
+            _ => return Err(PyTypeError::new_err("i and j: expected the same type")),
+        };
+        Ok(Plan { coo: coo.map_err(exception)?, pool })
+    }
+
+    /// Row offsets and columns, of 32 bits if the number of entries fits.
+    fn pattern<'py>(&self, py: Python<'py>) -> PyResult<[Bound<'py, PyAny>; 2]> {
+        let graph = self.coo.graph();
+        let (offsets, columns) = (graph.row_map(), graph.entries());
+        Ok(if i32::try_from(graph.nnz()).is_ok() && i32::try_from(graph.columns()).is_ok() {
+            let offsets = PyArray1::from_iter(py, offsets.iter().map(|&at| at as i32));
+            [offsets.into_any(), PyArray1::from_iter(py, columns.iter().map(|&column| column as i32)).into_any()]
+        } else {
+            let offsets = PyArray1::from_iter(py, offsets.iter().map(|&at| at as i64));
+            [offsets.into_any(), PyArray1::from_iter(py, columns.iter().map(|&column| i64::from(column))).into_any()]
+        })
+    }
+
+    /// Number of values that a sum takes.
+    #[getter]
+    fn value_count(&self) -> usize {
+        self.coo.value_count()
+    }
+
+    /// Number of entries.
+    #[getter]
+    fn nnz(&self) -> usize {
+        self.coo.graph().nnz()
+    }
+
+    /// Bytes of the plan without its pattern.
+    #[getter]
+    fn nbytes(&self) -> u64 {
+        self.coo.bytes()
+    }
+
+    /// Sums values into the entries `out`.
+    fn sum_entries(&self, py: Python<'_>, values: Values<'_>, out: Bound<'_, PyAny>) -> PyResult<()> {
+        let threads = self.pool.threads()?;
+        match values {
+            Values::F64(values) => {
+                with(py, &values, &out, |values, out| self.coo.sum_entries(&threads, values, Sum::Overwrite, out))
+            }
+            Values::F32(values) => {
+                with(py, &values, &out, |values, out| self.coo.sum_entries(&threads, values, Sum::Overwrite, out))
+            }
+        }
+    }
+
+    /// Sums vectors `[elem, a]`, or one value per pair, into the rows `out`.
+    fn sum_rows(&self, py: Python<'_>, values: Values<'_>, out: Bound<'_, PyAny>) -> PyResult<()> {
+        let threads = self.pool.threads()?;
+        match values {
+            Values::F64(values) => {
+                with(py, &values, &out, |values, out| self.coo.sum_rows(&threads, values, Sum::Overwrite, out))
+            }
+            Values::F32(values) => {
+                with(py, &values, &out, |values, out| self.coo.sum_rows(&threads, values, Sum::Overwrite, out))
+            }
+        }
+    }
+}
+
+/// Plans pairs, or matrices of elements.
+fn plan<I: minifenl::graph::CooIndex>(
+    threads: &minifenl::space::Threads,
+    (rows, columns): (usize, usize),
+    i: &[I],
+    j: &[I],
+    per_elem: Option<(usize, usize)>,
+) -> minifenl::Result<Coo> {
+    match per_elem {
+        None => Coo::new(threads, rows, columns, i, j),
+        Some((a, b)) => {
+            let [rows_of, columns_of] =
+                [(i, a), (j, b)].map(|(indices, per_elem)| ElementIndices { indices, per_elem });
+            Coo::from_elements(threads, rows, columns, rows_of, columns_of)
+        }
+    }
+}
+
+/// Calls `work` with values and a result of their type, without the lock of the interpreter.
+fn with<T: Item + Element + Zero>(
+    py: Python<'_>,
+    values: &PyReadonlyArray1<'_, T>,
+    out: &Bound<'_, PyAny>,
+    work: impl Send + FnOnce(&[T], &mut [T]) -> minifenl::Result<()>,
+) -> PyResult<()> {
+    let mut out: PyReadwriteArray1<'_, T> = out.extract()?;
+    let (values, out) = (values.as_slice()?, out.as_slice_mut()?);
+    py.detach(|| work(values, out)).map_err(exception)
+}

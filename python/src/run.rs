@@ -1,0 +1,26 @@
+//! Whole runs of the program.
+
+use crate::errors::exception;
+use minifenl::comm::Solo;
+use minifenl::run::{Deck, silent, solution};
+use numpy::{PyArray1, PyArray2, PyArrayMethods};
+use pyo3::prelude::*;
+
+/// Report as JSON, points `[node, 3]` and field `[node, component]`.
+type Outcome<'py> = (String, Bound<'py, PyArray2<f64>>, Bound<'py, PyArray2<f64>>);
+
+/// Runs a deck, TOML text.
+#[pyfunction]
+pub fn run<'py>(py: Python<'py>, deck: &str) -> PyResult<Outcome<'py>> {
+    let found = py.detach(|| {
+        let deck = Deck::parse("deck", deck)?;
+        let found = solution(&deck, &Solo, &silent)?;
+        let report = serde_json::to_string(&found.report).map_err(|e| minifenl::Error::Invalid(e.to_string()))?;
+        Ok((report, found.mesh.node_coord, found.field))
+    });
+    let (report, points, field) = found.map_err(exception)?;
+    let nodes = points.len();
+    let components = field.len() / nodes.max(1);
+    let points = PyArray1::from_vec(py, points.into_iter().flatten().collect()).reshape([nodes, 3])?;
+    Ok((report, points, PyArray1::from_vec(py, field).reshape([nodes, components])?))
+}
