@@ -8,7 +8,7 @@
 use minifenl::blas;
 use minifenl::contraction::*;
 use minifenl::space::lanes::Real;
-use minifenl::space::{Array, ExecutionSpace, HostSpace, Layout, Serial, Threads, View, ViewMut};
+use minifenl::space::{Array, ExecutionSpace, Layout, Serial, Threads, View, ViewMut};
 use std::hint::black_box;
 use std::time::Instant;
 
@@ -49,7 +49,7 @@ macro_rules! number {
         impl Number for $real {
             const NAME: &'static str = stringify!($real);
             fn peak() -> f64 {
-                1e-9 * blas::peak::<$real, _>(&Serial)
+                1e-9 * blas::peak::<$real>(&Serial)
             }
             #[allow(unsafe_code)]
             fn gemm([l, r, k]: [usize; 3], left: &[Self], right: &[Self], out: &mut [Self]) {
@@ -114,8 +114,8 @@ macro_rules! kernel {
         let cells = ($bytes / (cell * size_of::<$T>())).max(1).next_multiple_of(group);
         let name = format!("{} {l}x{r}x{k} {} {:?} {}", stringify!($call), <$T>::NAME, $layout, $place);
         if $run.words.iter().all(|word| name.contains(word.as_str())) {
-            let array = |len: usize, value: f32| -> Array<Serial, $T> {
-                let mut array: Array<Serial, $T> = $space.zeros(len).unwrap();
+            let array = |len: usize, value: f32| -> Array<Threads, $T> {
+                let mut array: Array<Threads, $T> = $space.zeros(len).unwrap();
                 array.iter_mut().enumerate().for_each(|(i, x)| *x = <$T>::from(value + (i % 7) as f32));
                 array
             };
@@ -146,7 +146,7 @@ macro_rules! kernel {
     }};
 }
 
-fn sizes<T: Number>(run: Run, space: &impl HostSpace, peak: f64) -> Run {
+fn sizes<T: Number>(run: Run, space: &Threads, peak: f64) -> Run {
     const D: usize = 3;
     let space = space.clone();
     for (f, p) in [(8, 8), (27, 27)] {

@@ -16,7 +16,7 @@ mod python;
 
 use minifenl::contraction::Sum;
 use minifenl::fill::{Coo, ElementIndices};
-use minifenl::space::{HostSpace, Threads};
+use minifenl::space::Threads;
 use python::Peer;
 use rayon::prelude::*;
 use std::time::Instant;

@@ -12,9 +12,9 @@ use minifenl::fill::{
 use minifenl::graph;
 use minifenl::mesh::{ElemNode, Numbering};
 use minifenl::run::cost;
+use minifenl::space::Threads;
 use minifenl::space::atomic::{add, add_unshared, atomic_view};
 use minifenl::space::lanes::LANES;
-use minifenl::space::{HostSpace, Threads};
 use minifenl::sparse::CrsMatrix;
 use rayon::prelude::*;
 use std::time::Instant;

@@ -39,7 +39,7 @@ fn box_matrix(space: &Threads, m: u64) -> Result<CrsMatrix> {
 /// One row of the table: what is timed, set-up and update in seconds, bytes of a product.
 struct Row {
     name: String,
-    matrix: HostMatrix<Threads>,
+    matrix: HostMatrix,
     setup: f64,
     update: Vec<f64>,
     product: Vec<f64>,

@@ -16,7 +16,7 @@ use minifenl::element::ElementType;
 use minifenl::graph::{self, PairMap, Strategy};
 use minifenl::mesh::Mesh;
 use minifenl::space::atomic::atomic_view;
-use minifenl::space::{HostSpace, Threads, offsets};
+use minifenl::space::{Threads, offsets};
 use minifenl::sparse::CrsGraph;
 use rayon::prelude::*;
 use std::sync::atomic::Ordering::Relaxed;

@@ -38,7 +38,6 @@ pub fn sizes(mesh: &Mesh, graph: &CrsGraph) -> Sizes {
 
 /// A group named after stage, size and threads, short enough for many candidates.
 pub fn group<'a>(criterion: &'a mut Criterion, stage: &str, space: &Threads) -> BenchmarkGroup<'a, WallTime> {
-    use minifenl::space::HostSpace;
     let mut group = criterion.benchmark_group(format!("{stage} {}^3 {}t", nodes(), space.concurrency()));
     group.sample_size(10).warm_up_time(Duration::from_millis(300)).measurement_time(Duration::from_secs(2));
     group

@@ -3,52 +3,56 @@
 use super::blocks::{first, first_mut, total};
 use super::{Blas, Reductions, loops};
 use crate::Result;
-use crate::space::HostSpace;
+use crate::space::Threads;
 use rayon::prelude::*;
 
-impl<S: HostSpace> Blas for S {
+impl Blas for Threads {
     fn partials_len(n: usize) -> usize {
-        S::partials(n)
+        Threads::partials(n)
     }
 
-    fn dot(&self, n: usize, x: &[f64], y: &[f64], sums: &mut Reductions<S>, slot: usize) -> Result<()> {
+    fn dot(&self, n: usize, x: &[f64], y: &[f64], sums: &mut Reductions<Threads>, slot: usize) -> Result<()> {
         if sums.is_stopped()? {
             return Ok(());
         }
         let Reductions { partials, scalars, .. } = sums;
         let (x, y) = (first("dot", "x", x, n)?, first("dot", "y", y, n)?);
-        let partials = first_mut("dot", "partials", partials, S::partials(n))?;
-        let blocks = partials.par_iter_mut().zip(x.par_chunks(S::CHUNK)).zip(y.par_chunks(S::CHUNK));
+        let partials = first_mut("dot", "partials", partials, Threads::partials(n))?;
+        let blocks = partials.par_iter_mut().zip(x.par_chunks(Threads::CHUNK)).zip(y.par_chunks(Threads::CHUNK));
         self.for_each(blocks, |((partial, x), y)| *partial = loops::dot(x, y));
         total("dot", partials, slot, scalars)
     }
 
     fn max_abs(&self, n: usize, x: &[f64], partials: &mut [f64]) -> Result<f64> {
-        let (x, partials) = (first("max_abs", "x", x, n)?, first_mut("max_abs", "partials", partials, S::partials(n))?);
+        let (x, partials) =
+            (first("max_abs", "x", x, n)?, first_mut("max_abs", "partials", partials, Threads::partials(n))?);
         // `f64::max` would drop a NaN.
         let larger = |max: f64, x: f64| if x.abs() > max || x.is_nan() { x.abs() } else { max };
-        self.for_each(partials.par_iter_mut().zip(x.par_chunks(S::CHUNK)), |(partial, x)| {
+        self.for_each(partials.par_iter_mut().zip(x.par_chunks(Threads::CHUNK)), |(partial, x)| {
             *partial = x.iter().fold(0.0, |max, &x| larger(max, x));
         });
         Ok(partials.iter().fold(0.0, |max, &x| larger(max, x)))
     }
 
     fn fill(&self, n: usize, value: f64, y: &mut [f64]) -> Result<()> {
-        self.for_each(first_mut("fill", "y", y, n)?.par_chunks_mut(S::CHUNK), |y| y.fill(value));
+        self.for_each(first_mut("fill", "y", y, n)?.par_chunks_mut(Threads::CHUNK), |y| y.fill(value));
         Ok(())
     }
 
     fn copy(&self, n: usize, x: &[f64], y: &mut [f64]) -> Result<()> {
         let x = first("copy", "x", x, n)?;
         let y = first_mut("copy", "y", y, n)?;
-        self.for_each(y.par_chunks_mut(S::CHUNK).zip(x.par_chunks(S::CHUNK)), |(y, x)| y.copy_from_slice(x));
+        self.for_each(y.par_chunks_mut(Threads::CHUNK).zip(x.par_chunks(Threads::CHUNK)), |(y, x)| {
+            y.copy_from_slice(x)
+        });
         Ok(())
     }
 
     fn axpby(&self, n: usize, alpha: f64, x: &[f64], beta: f64, y: &[f64], z: &mut [f64]) -> Result<()> {
         let (x, y) = (first("axpby", "x", x, n)?, first("axpby", "y", y, n)?);
         let z = first_mut("axpby", "z", z, n)?;
-        let blocks = z.par_chunks_mut(S::CHUNK).zip(x.par_chunks(S::CHUNK)).zip(y.par_chunks(S::CHUNK));
+        let blocks =
+            z.par_chunks_mut(Threads::CHUNK).zip(x.par_chunks(Threads::CHUNK)).zip(y.par_chunks(Threads::CHUNK));
         self.for_each(blocks, |((z, x), y)| loops::axpby(alpha, x, beta, y, z));
         Ok(())
     }
@@ -56,7 +60,9 @@ impl<S: HostSpace> Blas for S {
     fn axpy(&self, n: usize, alpha: f64, x: &[f64], y: &mut [f64]) -> Result<()> {
         let x = first("axpy", "x", x, n)?;
         let y = first_mut("axpy", "y", y, n)?;
-        self.for_each(y.par_chunks_mut(S::CHUNK).zip(x.par_chunks(S::CHUNK)), |(y, x)| loops::axpy(alpha, x, y));
+        self.for_each(y.par_chunks_mut(Threads::CHUNK).zip(x.par_chunks(Threads::CHUNK)), |(y, x)| {
+            loops::axpy(alpha, x, y)
+        });
         Ok(())
     }
 
@@ -72,13 +78,13 @@ impl<S: HostSpace> Blas for S {
     ) -> Result<()> {
         let (w, b) = (first("relax", "w", w, n)?, first("relax", "b", b, n)?);
         let (d, x) = (first_mut("relax", "d", d, n)?, first_mut("relax", "x", x, n)?);
-        let blocks = (d.par_chunks_mut(S::CHUNK).zip(x.par_chunks_mut(S::CHUNK)))
-            .zip(w.par_chunks(S::CHUNK).zip(b.par_chunks(S::CHUNK)));
+        let blocks = (d.par_chunks_mut(Threads::CHUNK).zip(x.par_chunks_mut(Threads::CHUNK)))
+            .zip(w.par_chunks(Threads::CHUNK).zip(b.par_chunks(Threads::CHUNK)));
         match y {
             None => self.for_each(blocks, |((d, x), (w, b))| loops::relax_first(beta, w, b, d, x)),
             Some(y) => {
                 let y = first("relax", "y", y, n)?;
-                let blocks = blocks.zip(y.par_chunks(S::CHUNK));
+                let blocks = blocks.zip(y.par_chunks(Threads::CHUNK));
                 self.for_each(blocks, |(((d, x), (w, b)), y)| loops::relax(alpha, beta, [w, b, y], d, x));
             }
         }
@@ -86,7 +92,7 @@ impl<S: HostSpace> Blas for S {
     }
 }
 
-impl<S: HostSpace> Reductions<S> {
+impl Reductions<Threads> {
     /// Whether operations with these are switched off.
     pub(crate) fn is_stopped(&self) -> Result<bool> {
         let Some(slot) = self.stop else { return Ok(false) };
@@ -114,7 +120,7 @@ mod tests {
     fn the_largest_magnitude_is_found_and_nan_is_not_lost() {
         let mut partials = vec![0.0; 2];
         assert_eq!(Serial.max_abs(3, &[1.0, -7.0, 2.0], &mut partials).unwrap(), 7.0);
-        let mut x = vec![1.0; Serial::CHUNK + 1];
+        let mut x = vec![1.0; Threads::CHUNK + 1];
         x[3] = f64::NAN;
         assert!(Serial.max_abs(x.len(), &x, &mut partials).unwrap().is_nan());
         assert_eq!(Serial.max_abs(0, &x, &mut partials).unwrap(), 0.0);

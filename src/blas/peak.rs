@@ -3,7 +3,7 @@
 //! Each thread accumulates as many independent sums as hide the latency of an instruction, at two operations per fused
 //! multiply-add. Takes about 50 ms.
 
-use crate::space::HostSpace;
+use crate::space::Threads;
 use crate::space::lanes::{Lanes, Real};
 #[cfg(feature = "cuda")]
 use crate::{Error, Result};
@@ -14,7 +14,7 @@ use std::any::TypeId;
 use std::time::Instant;
 
 /// Measures operations per second in `f32` or `f64` on all threads of a host space; the best of 5 passes.
-pub fn peak<T: Real, S: HostSpace>(space: &S) -> f64 {
+pub fn peak<T: Real>(space: &Threads) -> f64 {
     let rounds = 200_000;
     let mut operations = vec![0u64; space.concurrency()];
     let mut best = 0.0f64;
@@ -112,7 +112,7 @@ mod tests {
     #[test]
     fn peaks_are_positive() {
         // The test does not compare the two rates, because other tests run beside it and disturb the times.
-        let rates = [peak::<f64, _>(&crate::space::Serial), peak::<f32, _>(&crate::space::Serial)];
+        let rates = [peak::<f64>(&crate::space::Serial), peak::<f32>(&crate::space::Serial)];
         assert!(rates.iter().all(|&rate| rate > 1e7 && rate.is_finite()), "{rates:?}");
     }
 }

@@ -4,7 +4,7 @@
 //! on the same space touch the pages first, so that memory is local to its thread. Takes about half a second. Allocates
 //! three arrays, so peak memory must be read before.
 
-use crate::space::{HostSpace, available_bytes};
+use crate::space::{ExecutionSpace, Threads, available_bytes};
 use crate::{Error, Result};
 use rayon::prelude::*;
 use std::time::{Duration, Instant};
@@ -33,13 +33,13 @@ const HOST_CHUNK: usize = 4096;
 ///
 /// # Errors
 /// [`Error::OutOfMemory`] when the memory is not available, [`Error::Invalid`] when `len` is 0.
-pub fn triad<S: HostSpace>(space: &S, len: usize) -> Result<Triad> {
+pub fn triad(space: &Threads, len: usize) -> Result<Triad> {
     if len == 0 {
         return Err(Error::Invalid("triad: array length is 0, expected 1 or more".into()));
     }
     let (mut a, mut b, mut c) = (space.zeros::<f64>(len)?, space.zeros::<f64>(len)?, space.zeros::<f64>(len)?);
     for (array, value) in [(&mut b, 1.0), (&mut c, 2.0)] {
-        space.for_each(array.par_chunks_mut(S::CHUNK), |chunk| chunk.fill(value));
+        space.for_each(array.par_chunks_mut(Threads::CHUNK), |chunk| chunk.fill(value));
     }
     // The first pass touches the pages of `a`, whose faults would count as bandwidth.
     pass(space, &mut a, &b, &c);
@@ -85,8 +85,8 @@ fn of_rates(mut rates: Vec<f64>, item: f64) -> Result<Triad> {
 }
 
 /// Computes a = b + 3 c.
-fn pass<S: HostSpace>(space: &S, a: &mut [f64], b: &[f64], c: &[f64]) {
-    let pieces = a.par_chunks_mut(S::CHUNK).zip(b.par_chunks(S::CHUNK)).zip(c.par_chunks(S::CHUNK));
+fn pass(space: &Threads, a: &mut [f64], b: &[f64], c: &[f64]) {
+    let pieces = a.par_chunks_mut(Threads::CHUNK).zip(b.par_chunks(Threads::CHUNK)).zip(c.par_chunks(Threads::CHUNK));
     space.for_each(pieces, |((a, b), c)| {
         for ((a, b), c) in a.iter_mut().zip(b).zip(c) {
             *a = b + 3.0 * c;

@@ -132,7 +132,7 @@ mod tests {
     use crate::comm::staged::StagedHalo;
     use crate::comm::testing::Postbox;
     use crate::comm::{Exchange, Neighbour, Solo};
-    use crate::space::Serial;
+    use crate::space::{Serial, Threads};
     use std::{cell::Cell, rc::Rc};
 
     /// Gives back what is sent, negated, and counts the exchanges ended.
@@ -155,10 +155,10 @@ mod tests {
     }
 
     /// Owns 0..3, sends 2 and 0 and gets two ghosts.
-    fn mirrored() -> (Halo<Serial>, Rc<Cell<usize>>) {
+    fn mirrored() -> (Halo<Threads>, Rc<Cell<usize>>) {
         let ended = Rc::new(Cell::new(0));
         let exchange = Box::new(Mirror { values: vec![0.0; 2], ended: ended.clone() });
-        let exchange = Box::new(StagedHalo::<Serial> { exchange, list: vec![2, 0], owned: 3 });
+        let exchange = Box::new(StagedHalo::<Threads> { exchange, list: vec![2, 0], owned: 3 });
         (Halo { exchange, sent: 2, owned: 3, ghosts: 2, messages: 1 }, ended)
     }
 

@@ -4,7 +4,7 @@ use super::transport::not_here;
 use super::{Communicator, Exchange, HaloExchange, Link, Map, Staging, Transport, agree};
 use crate::blas::Reductions;
 use crate::error::check_at_least;
-use crate::space::{HostSpace, Slice, try_reserve};
+use crate::space::{Slice, Threads, try_reserve};
 use crate::{LocalOrdinal, Result};
 use std::ops::Range;
 use std::time::Duration;
@@ -66,7 +66,7 @@ impl<S: Staging> HaloExchange<S> for StagedHalo<S> {
 }
 
 /// The memory of host spaces is what the transport sends.
-impl<S: HostSpace> Staging for S {
+impl Staging for Threads {
     type SendList = Vec<LocalOrdinal>;
 
     /// A host's "recording" is the work itself.
@@ -92,7 +92,7 @@ impl<S: HostSpace> Staging for S {
 
     fn change_scalars(
         &self,
-        sums: &mut Reductions<S>,
+        sums: &mut Reductions<Threads>,
         slots: Range<usize>,
         change: &mut dyn FnMut(&mut [f64]),
     ) -> Result<()> {
@@ -108,7 +108,7 @@ impl<S: HostSpace> Staging for S {
         x.len()
     }
 
-    fn link(&self, comm: &dyn Communicator, wanted: Option<Transport>, _: Duration) -> Result<Box<dyn Link<S>>> {
+    fn link(&self, comm: &dyn Communicator, wanted: Option<Transport>, _: Duration) -> Result<Box<dyn Link<Threads>>> {
         match wanted {
             None | Some(Transport::Mpi) => Ok(Box::new(Staged)),
             Some(wanted) => agree(comm, Err(not_here(wanted, "the CPU", &[Transport::Mpi]))),

@@ -22,10 +22,10 @@ use super::shape::{Shape, out_strides};
 use super::{Contract, Sum, Task};
 use crate::Result;
 use crate::space::lanes::Real;
-use crate::space::{HostMemory, HostSpace, Layout, View, ViewMut};
+use crate::space::{HostMemory, Layout, Threads, View, ViewMut};
 use rayon::prelude::*;
 
-impl<S: HostSpace> Contract for S {
+impl Contract for Threads {
     type Memory = HostMemory;
 
     fn contract<T: Real, const A: usize, const B: usize, const C: usize>(
@@ -45,7 +45,7 @@ impl<S: HostSpace> Contract for S {
 
 /// `out` holds the array, its strides, and whether it is packed in `Layout::Right` and in `Layout::Left`.
 fn contract<T: Real>(
-    space: &impl HostSpace,
+    space: &Threads,
     left: (&[T], Shape),
     right: (&[T], Shape),
     (out, strides, [packed_right, packed_left]): (&mut [T], [usize; 3], [bool; 2]),

@@ -8,7 +8,7 @@
 use crate::element::{BasisTables, Fold, FoldSearch, geometry};
 use crate::error::check_length;
 use crate::fill::{FieldErrors, FieldOn, Sample};
-use crate::space::{HostMemory, HostSpace, try_collect};
+use crate::space::{HostMemory, Threads, try_collect};
 use crate::{Error, Result};
 use rayon::prelude::*;
 
@@ -36,7 +36,7 @@ fn chunks(elems: usize) -> usize {
     elems.div_ceil(CHUNK)
 }
 
-pub(super) fn check_elements<S: HostSpace>(space: &S, on: FieldOn<'_, HostMemory>) -> Result<()> {
+pub(super) fn check_elements(space: &Threads, on: FieldOn<'_, HostMemory>) -> Result<()> {
     check_length("check_elements", "node_coord", on.node_coord.len(), on.elem_node.node_count())?;
     let (search, elems) = (FoldSearch::new(on.element), on.elem_node.elem_count());
     let mut folded = vec![None; chunks(elems)];
@@ -60,8 +60,8 @@ pub(super) fn check_elements<S: HostSpace>(space: &S, on: FieldOn<'_, HostMemory
     }
 }
 
-pub(super) fn field_errors<S: HostSpace>(
-    space: &S,
+pub(super) fn field_errors(
+    space: &Threads,
     on: FieldOn<'_, HostMemory>,
     owned: usize,
     dofs: usize,

@@ -12,7 +12,7 @@
 use super::elem_graph::{position_bytes, with_position_type, with_positions};
 use super::{BuildGraph, ElemGraph, Graph, Position, Positions, Strategy, step};
 use crate::mesh::{ElemNode, Sizes};
-use crate::space::{HostSpace, StepTimes, split_at, try_zeroed};
+use crate::space::{StepTimes, Threads, split_at, try_zeroed};
 use crate::sparse::CrsGraph;
 use crate::{Error, LocalOrdinal, Result, RowOffset};
 use rayon::prelude::*;
@@ -38,14 +38,14 @@ impl Graph {
     /// # Errors
     /// [`Error::Invalid`] for no dof per node, [`Error::TooLarge`] when dofs or corners of elements exceed 32 bits,
     /// [`Error::OutOfMemory`] when the memory is not available.
-    pub fn with_dofs<S: HostSpace>(&self, space: &S, dofs: usize) -> Result<Graph> {
+    pub fn with_dofs(&self, space: &Threads, dofs: usize) -> Result<Graph> {
         check_dofs(dofs, self.crs.columns(), self.elem.elem_node().as_slice().len())?;
         let mut step_times = StepTimes::default();
         let elem_node = table(space, self.elem.elem_node(), dofs)?;
         let crs = pattern(space, &self.crs, dofs)?;
         step_times.mark(step::COLUMNS);
         let positions = with_position_type!(self.crs.longest_row() * dofs, P => {
-            with_positions!(self.elem.positions(), old => positions::<S, _, P>(space, self.elem.nodes_per_elem(), old, dofs)?)
+            with_positions!(self.elem.positions(), old => positions::<_, P>(space, self.elem.nodes_per_elem(), old, dofs)?)
         });
         let elem = ElemGraph::from_parts(elem_node, positions, &crs);
         step_times.mark(step::ELEM_GRAPH);
@@ -81,7 +81,7 @@ pub(super) fn check_dofs(dofs: usize, columns: usize, corners: usize) -> Result<
 }
 
 /// Returns the pattern of the dofs.
-fn pattern<S: HostSpace>(space: &S, nodes: &CrsGraph, dofs: usize) -> Result<CrsGraph> {
+fn pattern(space: &Threads, nodes: &CrsGraph, dofs: usize) -> Result<CrsGraph> {
     let (of_nodes, rows) = (nodes.row_map(), nodes.rows());
     let mut row_map = try_zeroed::<RowOffset>("row offsets of dofs", dofs * rows + 1)?;
     let ends = row_map[1..].chunks_exact_mut(dofs).zip(of_nodes.windows(2));
@@ -90,9 +90,10 @@ fn pattern<S: HostSpace>(space: &S, nodes: &CrsGraph, dofs: usize) -> Result<Crs
         ends.iter_mut().zip(1..).for_each(|(end, a)| *end = d * (d * node[0] + a * (node[1] - node[0])));
     });
     let mut entries = try_zeroed::<LocalOrdinal>("columns of dofs", dofs * dofs * nodes.nnz())?;
-    let bounds = (0..=rows.div_ceil(S::CHUNK)).map(|chunk| dofs * dofs * of_nodes[rows.min(chunk * S::CHUNK)] as usize);
+    let bounds = (0..=rows.div_ceil(Threads::CHUNK))
+        .map(|chunk| dofs * dofs * of_nodes[rows.min(chunk * Threads::CHUNK)] as usize);
     space.for_each(split_at(&mut entries, bounds).into_par_iter().enumerate(), |(chunk, mut entries)| {
-        for node in chunk * S::CHUNK..rows.min((chunk + 1) * S::CHUNK) {
+        for node in chunk * Threads::CHUNK..rows.min((chunk + 1) * Threads::CHUNK) {
             let columns = nodes.row(node);
             for _ in 0..dofs {
                 let row = entries.split_off_mut(..dofs * columns.len()).expect("the columns of a row");
@@ -106,9 +107,9 @@ fn pattern<S: HostSpace>(space: &S, nodes: &CrsGraph, dofs: usize) -> Result<Crs
 }
 
 /// Returns the dofs of each element.
-fn table<S: HostSpace>(space: &S, nodes: &ElemNode, dofs: usize) -> Result<ElemNode> {
+fn table(space: &Threads, nodes: &ElemNode, dofs: usize) -> Result<ElemNode> {
     let mut all = try_zeroed::<LocalOrdinal>("dofs of elements", nodes.as_slice().len() * dofs)?;
-    let pieces = all.par_chunks_mut(dofs * S::CHUNK).zip(nodes.as_slice().par_chunks(S::CHUNK));
+    let pieces = all.par_chunks_mut(dofs * Threads::CHUNK).zip(nodes.as_slice().par_chunks(Threads::CHUNK));
     space.for_each(pieces, |(all, nodes)| {
         for (of_node, &node) in all.chunks_exact_mut(dofs).zip(nodes) {
             of_node.iter_mut().enumerate().for_each(|(a, dof)| *dof = node * dofs as u32 + a as u32);
@@ -117,8 +118,8 @@ fn table<S: HostSpace>(space: &S, nodes: &ElemNode, dofs: usize) -> Result<ElemN
     nodes.with_ids(all, dofs)
 }
 
-fn positions<S: HostSpace, A: Position, P: Position>(
-    space: &S,
+fn positions<A: Position, P: Position>(
+    space: &Threads,
     nodes_per_elem: usize,
     old: &[A],
     dofs: usize,
@@ -126,7 +127,8 @@ fn positions<S: HostSpace, A: Position, P: Position>(
     // One row of a node becomes `dofs` rows, each `dofs` times as long.
     let row = nodes_per_elem * dofs;
     let mut positions = try_zeroed::<P>("positions of elements", old.len() * dofs * dofs)?;
-    let pieces = positions.par_chunks_mut(row * dofs * S::CHUNK).zip(old.par_chunks(nodes_per_elem * S::CHUNK));
+    let pieces =
+        positions.par_chunks_mut(row * dofs * Threads::CHUNK).zip(old.par_chunks(nodes_per_elem * Threads::CHUNK));
     space.for_each(pieces, |(positions, old)| {
         let rows = positions.chunks_exact_mut(row * dofs).zip(old.chunks_exact(nodes_per_elem));
         for (positions, old) in rows {

@@ -56,7 +56,7 @@ pub(crate) use slots::{IGNORED, Slots};
 use crate::Result;
 use crate::error::{check_at_least, check_length};
 use crate::mesh::{ElemNode, Sizes};
-use crate::space::{ExecutionSpace, HostMemory, HostSpace, MemorySpace, StepTimes};
+use crate::space::{ExecutionSpace, HostMemory, MemorySpace, StepTimes, Threads};
 use crate::sparse::CrsGraph;
 use std::sync::Arc;
 
@@ -109,7 +109,7 @@ impl Graph {
     /// [`Error::MissingEntry`](crate::Error::MissingEntry) when the pattern lacks a pair, [`Error::Shape`](crate::Error::Shape)
     /// unless it has a column per node and no more rows, [`Error::OutOfMemory`](crate::Error::OutOfMemory) when the memory is
     /// not available.
-    pub fn on_pattern<S: HostSpace>(space: &S, elem_node: &ElemNode, crs: Arc<CrsGraph>) -> Result<Self> {
+    pub fn on_pattern(space: &Threads, elem_node: &ElemNode, crs: Arc<CrsGraph>) -> Result<Self> {
         const NAME: &str = "Graph::on_pattern";
         check_length(NAME, "crs (columns)", crs.columns(), elem_node.node_count())?;
         check_at_least(NAME, "elem_node (its nodes)", elem_node.node_count(), crs.rows())?;

@@ -11,7 +11,7 @@
 use super::element_part::{cell_elements, node_places};
 use super::{BoxParts, IndexBox, Mesh, Stencil};
 use crate::comm::{Communicator, Map, Neighbour, agree};
-use crate::space::{HostSpace, MemorySpace, try_push, try_reserve};
+use crate::space::{MemorySpace, Threads, try_push, try_reserve};
 use crate::sparse::{CrsGraph, CrsMatrix};
 use crate::{Error, GlobalOrdinal, LocalOrdinal, Result, RowOffset};
 use rayon::prelude::*;
@@ -26,8 +26,8 @@ const ROWS: usize = 4096;
 ///
 /// # Errors
 /// [`Error::Shape`] for stencils of other grids, [`Error::OutOfMemory`], on one rank with [`Error::Elsewhere`] on all others.
-pub(super) fn grid_matrix<S: HostSpace, M: MemorySpace>(
-    space: &S,
+pub(super) fn grid_matrix<M: MemorySpace>(
+    space: &Threads,
     comm: &dyn Communicator,
     [rows, columns]: [&Mesh<M>; 2],
     stencils: &[Stencil; 3],
@@ -122,8 +122,8 @@ struct Block {
 }
 
 /// The matrix in local indices.
-fn matrix<S: HostSpace, M: MemorySpace>(
-    space: &S,
+fn matrix<M: MemorySpace>(
+    space: &Threads,
     rows: &Mesh<M>,
     columns: &Columns<'_, M>,
     [along_x, along_y, along_z]: &[Stencil; 3],

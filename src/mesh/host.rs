@@ -10,7 +10,7 @@ use super::{BoxPart, ElemNode, Face, Mesh, MeshSpace, Stencil};
 use crate::comm::{Communicator, Map};
 use crate::element::ElementType;
 use crate::error::{check_at_least, check_length};
-use crate::space::{HostSpace, try_zeroed};
+use crate::space::{Threads, try_zeroed};
 use crate::sparse::CrsMatrix;
 use crate::{Error, LocalOrdinal, Result, element};
 use rayon::prelude::*;
@@ -22,7 +22,7 @@ const CORNERS: [[u64; 3]; 8] = [[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0], [0, 
 const EDGES: [[[usize; 2]; 4]; 3] =
     [[[0, 1], [3, 2], [4, 5], [7, 6]], [[0, 3], [1, 2], [4, 7], [5, 6]], [[0, 4], [1, 5], [2, 6], [3, 7]]];
 
-impl<S: HostSpace> MeshSpace for S {
+impl MeshSpace for Threads {
     fn generate_mesh(&self, part: BoxPart) -> Result<Mesh> {
         let map = part.map()?;
         let nodes = map.local_count();
@@ -52,10 +52,10 @@ impl<S: HostSpace> MeshSpace for S {
     }
 
     fn check_inside(&self, mesh: &Mesh) -> Result<()> {
-        let mut outside = vec![None; S::partials(mesh.node_coord.len())];
-        let pieces = outside.par_iter_mut().zip(mesh.node_coord.par_chunks(S::CHUNK)).enumerate();
+        let mut outside = vec![None; Threads::partials(mesh.node_coord.len())];
+        let pieces = outside.par_iter_mut().zip(mesh.node_coord.par_chunks(Threads::CHUNK)).enumerate();
         self.for_each(pieces, |(piece, (outside, coord))| {
-            *outside = coord.iter().position(|&x| !mesh.contains(x)).map(|i| piece * S::CHUNK + i);
+            *outside = coord.iter().position(|&x| !mesh.contains(x)).map(|i| piece * Threads::CHUNK + i);
         });
         match outside.into_iter().flatten().next() {
             None => Ok(()),
@@ -65,12 +65,12 @@ impl<S: HostSpace> MeshSpace for S {
 
     fn check_folding(&self, mesh: &Mesh) -> Result<()> {
         check_length("check_folding", "elem_node (nodes per element)", mesh.elem_node.nodes_per_elem(), 8)?;
-        let mut folded = vec![None; S::partials(mesh.elem_count())];
-        let pieces = folded.par_iter_mut().zip(mesh.elem_node.as_slice().par_chunks(8 * S::CHUNK)).enumerate();
+        let mut folded = vec![None; Threads::partials(mesh.elem_count())];
+        let pieces = folded.par_iter_mut().zip(mesh.elem_node.as_slice().par_chunks(8 * Threads::CHUNK)).enumerate();
         self.for_each(pieces, |(piece, (folded, table))| {
             *folded = table.as_chunks::<8>().0.iter().enumerate().find_map(|(i, nodes)| {
                 let (place, determinant) = element::fold(&nodes.map(|node| mesh.node_coord[node as usize]))?;
-                Some((piece * S::CHUNK + i, place, determinant))
+                Some((piece * Threads::CHUNK + i, place, determinant))
             });
         });
         match folded.into_iter().flatten().next() {
@@ -85,8 +85,8 @@ impl<S: HostSpace> MeshSpace for S {
         check_length("spacing", "elem_node (nodes per element)", mesh.elem_node.nodes_per_elem(), 8)?;
         // Relative to the box, so that no square overflows.
         let size = mesh.part.spec().size()[axis];
-        let mut largest = vec![0.0f64; S::partials(mesh.elem_count())];
-        let pieces = largest.par_iter_mut().zip(mesh.elem_node.as_slice().par_chunks(8 * S::CHUNK));
+        let mut largest = vec![0.0f64; Threads::partials(mesh.elem_count())];
+        let pieces = largest.par_iter_mut().zip(mesh.elem_node.as_slice().par_chunks(8 * Threads::CHUNK));
         self.for_each(pieces, |(largest, table)| {
             for nodes in table.as_chunks::<8>().0 {
                 let z = nodes.map(|node| mesh.node_coord[node as usize][axis] / size);
@@ -102,9 +102,9 @@ impl<S: HostSpace> MeshSpace for S {
     fn scatter_by_id(&self, mesh: &Mesh, seed: u64, fields: usize, vector: &mut [f64]) -> Result<()> {
         let items = fields * mesh.map.owned_count();
         check_at_least("scatter_by_id", "vector", vector.len(), items)?;
-        self.for_each(vector[..items].par_chunks_mut(fields * S::CHUNK).enumerate(), |(chunk, vector)| {
+        self.for_each(vector[..items].par_chunks_mut(fields * Threads::CHUNK).enumerate(), |(chunk, vector)| {
             for (i, items) in vector.chunks_exact_mut(fields).enumerate() {
-                let first = fields as u64 * mesh.global_node((chunk * S::CHUNK + i) as LocalOrdinal);
+                let first = fields as u64 * mesh.global_node((chunk * Threads::CHUNK + i) as LocalOrdinal);
                 items.iter_mut().zip(first..).for_each(|(item, id)| *item = number_of(seed, id));
             }
         });
@@ -113,7 +113,7 @@ impl<S: HostSpace> MeshSpace for S {
 
     fn set_on_face(&self, mesh: &Mesh, face: Face, value: f64, vector: &mut [f64]) -> Result<()> {
         check_at_least("set_on_face", "vector", vector.len(), mesh.node_faces.len())?;
-        let pieces = vector.par_chunks_mut(S::CHUNK).zip(mesh.node_faces.par_chunks(S::CHUNK));
+        let pieces = vector.par_chunks_mut(Threads::CHUNK).zip(mesh.node_faces.par_chunks(Threads::CHUNK));
         self.for_each(pieces, |(vector, bits)| {
             let on_face = vector.iter_mut().zip(bits).filter(|(_, bits)| face.is_in(**bits));
             on_face.for_each(|(item, _)| *item = value);
@@ -127,14 +127,14 @@ impl<S: HostSpace> MeshSpace for S {
     }
 }
 
-fn elem_node<S: HostSpace>(space: &S, part: &BoxPart) -> Result<Vec<LocalOrdinal>> {
+fn elem_node(space: &Threads, part: &BoxPart) -> Result<Vec<LocalOrdinal>> {
     let (used, elements) = (part.used(), part.elements());
     let local: Vec<LocalOrdinal> =
         space.map(used.count() as usize, |position| part.local_node(used.at(position as u64)))?;
     let mut table = try_zeroed::<LocalOrdinal>("elem_node", CORNERS.len() * elements.count() as usize)?;
-    space.for_each(table.par_chunks_mut(CORNERS.len() * S::CHUNK).enumerate(), |(chunk, table)| {
+    space.for_each(table.par_chunks_mut(CORNERS.len() * Threads::CHUNK).enumerate(), |(chunk, table)| {
         for (i, nodes) in table.chunks_exact_mut(CORNERS.len()).enumerate() {
-            let lowest = elements.at((chunk * S::CHUNK + i) as u64);
+            let lowest = elements.at((chunk * Threads::CHUNK + i) as u64);
             for (node, corner) in nodes.iter_mut().zip(CORNERS) {
                 *node = local[used.position([0, 1, 2].map(|axis| lowest[axis] + corner[axis])) as usize];
             }
@@ -143,11 +143,11 @@ fn elem_node<S: HostSpace>(space: &S, part: &BoxPart) -> Result<Vec<LocalOrdinal
     Ok(table)
 }
 
-fn node_coord<S: HostSpace>(space: &S, part: &BoxPart, nodes: usize) -> Result<Vec<[f64; 3]>> {
+fn node_coord(space: &Threads, part: &BoxPart, nodes: usize) -> Result<Vec<[f64; 3]>> {
     let mut coord = try_zeroed("node_coord", nodes)?;
-    space.for_each(coord.par_chunks_mut(S::CHUNK).enumerate(), |(chunk, coord)| {
+    space.for_each(coord.par_chunks_mut(Threads::CHUNK).enumerate(), |(chunk, coord)| {
         for (i, coord) in coord.iter_mut().enumerate() {
-            *coord = part.spec().coordinates(part.node_index((chunk * S::CHUNK + i) as LocalOrdinal));
+            *coord = part.spec().coordinates(part.node_index((chunk * Threads::CHUNK + i) as LocalOrdinal));
         }
     });
     Ok(coord)

@@ -12,7 +12,7 @@ use super::solution::Solution;
 use super::steps::{alone, fix_order, here, newton, share, wait_limit};
 use super::{Deck, Event, Job, Phases, Problem, ProblemInput, Progress, Report, summary};
 use crate::comm::{Communicator, Links, agree, default_threads};
-use crate::space::{FreeMemory, HostSpace, MemorySpace, Threads};
+use crate::space::{FreeMemory, MemorySpace, Threads};
 use crate::{Result, graph};
 use std::cell::RefCell;
 

@@ -2,11 +2,11 @@
 
 use super::Job;
 use crate::comm::Communicator;
-use crate::space::{FreeMemory, HostSpace, Scan, peak_bytes};
+use crate::space::{FreeMemory, Scan, Threads, peak_bytes};
 use crate::{Result, blas};
 use std::time::Instant;
 
-impl<S: HostSpace> Job for S {
+impl Job for Threads {
     type Mark = Instant;
 
     fn mark(&self) -> Result<Instant> {

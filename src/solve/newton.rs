@@ -208,9 +208,9 @@ fn underflow(quantity: &'static str, value: f64) -> Error {
 mod tests {
     use super::*;
     use crate::comm::Solo;
-    use crate::space::Serial;
+    use crate::space::{Serial, Threads};
 
-    fn run(problem: &mut impl NonlinearProblem<Serial>, x: &mut [f64], params: NewtonParams) -> Result<NewtonInfo> {
+    fn run(problem: &mut impl NonlinearProblem<Threads>, x: &mut [f64], params: NewtonParams) -> Result<NewtonInfo> {
         let mut info = NewtonInfo::default();
         newton(&Serial, &Solo, problem, x, params, &mut |_, _| {}, &mut info).map(|()| info)
     }
@@ -221,7 +221,7 @@ mod tests {
         slope: Vec<f64>,
     }
 
-    impl NonlinearProblem<Serial> for Roots {
+    impl NonlinearProblem<Threads> for Roots {
         fn rows(&self) -> usize {
             self.squares.len()
         }
@@ -276,7 +276,7 @@ mod tests {
     /// x_i = c_i, so that the first residual is -c from 0.
     fn from_zero(c: f64, tolerance: f64) -> Result<NewtonInfo> {
         struct Line(f64);
-        impl NonlinearProblem<Serial> for Line {
+        impl NonlinearProblem<Threads> for Line {
             fn rows(&self) -> usize {
                 3
             }
@@ -308,7 +308,7 @@ mod tests {
     #[test]
     fn the_tolerance_is_relative_to_the_first_residual() {
         struct Slow;
-        impl NonlinearProblem<Serial> for Slow {
+        impl NonlinearProblem<Threads> for Slow {
             fn rows(&self) -> usize {
                 3
             }
@@ -333,7 +333,7 @@ mod tests {
             slope: f64,
             asked: Vec<f64>,
         }
-        impl NonlinearProblem<Serial> for Inexact {
+        impl NonlinearProblem<Threads> for Inexact {
             fn rows(&self) -> usize {
                 1
             }

@@ -53,7 +53,7 @@ pub fn atomic_view<T: Atomic>(slice: &mut [T]) -> &[T::Cell] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::space::{HostSpace, Threads};
+    use crate::space::Threads;
     use rayon::prelude::*;
 
     #[test]

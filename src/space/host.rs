@@ -22,84 +22,6 @@ named_choice! {
     }
 }
 
-/// An execution space on host memory.
-///
-/// Kernels pass [`for_each`](Self::for_each) an indexed iterator over disjoint pieces (zipped chunks of slices). The
-/// pieces never depend on the number of threads. A reduction that stores one partial sum per piece and adds the partial
-/// sums in order therefore gives the same bits on [`Serial`] and on any [`Threads`].
-pub trait HostSpace: ExecutionSpace<Memory = HostMemory> + Send + Sync {
-    /// Items per piece of a vector kernel, and per partial sum: 32 KiB of `f64` per array.
-    const CHUNK: usize = 4096;
-
-    /// Returns the threads of the space; `None` stands for the calling thread.
-    fn pool(&self) -> Option<&rayon::ThreadPool>;
-
-    /// Calls `f` once per item, in any order and on any thread of the space, and returns when all calls have returned.
-    fn for_each<I>(&self, items: I, f: impl Fn(I::Item) + Send + Sync)
-    where
-        I: IndexedParallelIterator,
-    {
-        let len = items.len();
-        // One thread or one item leaves nothing to share: the calling thread takes the items in order.
-        let pool = self.pool().filter(|pool| pool.current_num_threads() > 1 && len > 1);
-        items.with_producer(Share { pool, len, f });
-    }
-
-    /// Calls `f` once per item as [`for_each`](Self::for_each) and returns one of the errors, if there are any.
-    ///
-    /// # Errors
-    /// Those of `f`.
-    fn try_for_each<I>(&self, items: I, f: impl Fn(I::Item) -> Result<()> + Send + Sync) -> Result<()>
-    where
-        I: IndexedParallelIterator,
-    {
-        let failure = OnceLock::new();
-        self.for_each(items, |item| {
-            if let Err(error) = f(item) {
-                let _ = failure.set(error);
-            }
-        });
-        failure.into_inner().map_or(Ok(()), Err)
-    }
-
-    /// Returns the number of threads that `for_each` may use at once.
-    fn concurrency(&self) -> usize {
-        self.pool().map_or(1, rayon::ThreadPool::current_num_threads)
-    }
-
-    /// Returns how prefix sums are computed.
-    fn scan(&self) -> Scan {
-        Scan::Auto
-    }
-
-    /// Sorts keys in ascending order.
-    fn sort(&self, keys: &mut [u64]) {
-        match self.pool() {
-            None => keys.sort_unstable(),
-            Some(pool) => pool.install(|| keys.par_sort_unstable()),
-        }
-    }
-
-    /// Returns the number of partial sums that a reduction over `len` items stores.
-    fn partials(len: usize) -> usize {
-        len.div_ceil(Self::CHUNK)
-    }
-
-    /// Returns `f(i)` for each `i` in `0..n`, in order.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`] when the memory is not available.
-    fn map<T: Item>(&self, n: usize, f: impl Fn(usize) -> T + Send + Sync) -> Result<Vec<T>> {
-        let mut out = memory::try_zeroed::<T>("values of a function", n)?;
-        self.for_each(out.par_chunks_mut(Self::CHUNK).enumerate(), |(chunk, out)| {
-            for (i, out) in out.iter_mut().enumerate() {
-                *out = f(chunk * Self::CHUNK + i);
-            }
-        });
-        Ok(out)
-    }
-}
-
 /// Cuts `slice` into the pieces between neighbouring `bounds`, which must start at 0 and increase.
 pub fn split_at<T>(mut slice: &mut [T], bounds: impl IntoIterator<Item = usize>) -> Vec<&mut [T]> {
     let mut bounds = bounds.into_iter();
@@ -120,18 +42,25 @@ pub fn even_bounds(n: usize, pieces: usize, unit: usize) -> Vec<usize> {
     (0..=pieces).map(|piece| (units * piece / pieces * unit).min(n)).collect()
 }
 
-/// One thread: the calling one, with plain loops. All other spaces are tested against it.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Serial;
-
-/// A pool of threads.
+/// Threads of the host: a pool, or the calling thread alone ([`Serial`]).
+///
+/// Kernels pass [`for_each`](Self::for_each) an indexed iterator over disjoint pieces (zipped chunks of slices). The
+/// pieces never depend on the number of threads. A reduction that stores one partial sum per piece and adds the partial
+/// sums in order therefore gives the same bits on any number of threads.
 #[derive(Clone, Debug)]
 pub struct Threads {
-    pool: Arc<rayon::ThreadPool>,
-    scan: Scan,
+    pool: Option<Arc<rayon::ThreadPool>>,
+    pub(super) scan: Scan,
 }
 
+/// One thread: the calling one, with plain loops. All other spaces are tested against it.
+#[allow(non_upper_case_globals)]
+pub const Serial: Threads = Threads { pool: None, scan: Scan::Auto };
+
 impl Threads {
+    /// Items per piece of a vector kernel, and per partial sum: 32 KiB of `f64` per array.
+    pub const CHUNK: usize = 4096;
+
     /// Makes a pool of `threads` threads. The calling thread waits while they work.
     ///
     /// # Errors
@@ -159,13 +88,81 @@ impl Threads {
             false => builder.build(),
         };
         let pool = pool.map_err(|e| Error::Invalid(format!("threads: cannot start a pool of {threads}: {e}")))?;
-        Ok(Threads { pool: Arc::new(pool), scan: Scan::Auto })
+        Ok(Threads { pool: Some(Arc::new(pool)), ..Serial })
     }
 
     /// Returns the same threads, with prefix sums computed by the given algorithm.
     #[must_use]
     pub fn with_scan(self, scan: Scan) -> Self {
         Threads { scan, ..self }
+    }
+
+    /// Calls `f` once per item, in any order and on any thread of the space, and returns when all calls have returned.
+    pub fn for_each<I>(&self, items: I, f: impl Fn(I::Item) + Send + Sync)
+    where
+        I: IndexedParallelIterator,
+    {
+        let len = items.len();
+        // One thread or one item leaves nothing to share: the calling thread takes the items in order.
+        let pool = self.pool.as_deref().filter(|pool| pool.current_num_threads() > 1 && len > 1);
+        items.with_producer(Share { pool, len, f });
+    }
+
+    /// Calls `f` once per item as [`for_each`](Self::for_each) and returns one of the errors, if there are any.
+    ///
+    /// # Errors
+    /// Those of `f`.
+    pub fn try_for_each<I>(&self, items: I, f: impl Fn(I::Item) -> Result<()> + Send + Sync) -> Result<()>
+    where
+        I: IndexedParallelIterator,
+    {
+        let failure = OnceLock::new();
+        self.for_each(items, |item| {
+            if let Err(error) = f(item) {
+                let _ = failure.set(error);
+            }
+        });
+        failure.into_inner().map_or(Ok(()), Err)
+    }
+
+    /// Returns the number of threads that `for_each` may use at once.
+    pub fn concurrency(&self) -> usize {
+        self.pool.as_deref().map_or(1, rayon::ThreadPool::current_num_threads)
+    }
+
+    /// Sorts keys in ascending order.
+    pub fn sort(&self, keys: &mut [u64]) {
+        match self.pool.as_deref() {
+            None => keys.sort_unstable(),
+            Some(pool) => pool.install(|| keys.par_sort_unstable()),
+        }
+    }
+
+    /// Calls both functions; an idle thread may take the second one.
+    pub(crate) fn join(&self, left: impl FnOnce() + Send, right: impl FnOnce() + Send) {
+        match &self.pool {
+            None => (left(), right()),
+            Some(pool) => pool.join(left, right),
+        };
+    }
+
+    /// Returns the number of partial sums that a reduction over `len` items stores.
+    pub fn partials(len: usize) -> usize {
+        len.div_ceil(Self::CHUNK)
+    }
+
+    /// Returns `f(i)` for each `i` in `0..n`, in order.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`] when the memory is not available.
+    pub fn map<T: Item>(&self, n: usize, f: impl Fn(usize) -> T + Send + Sync) -> Result<Vec<T>> {
+        let mut out = memory::try_zeroed::<T>("values of a function", n)?;
+        self.for_each(out.par_chunks_mut(Self::CHUNK).enumerate(), |(chunk, out)| {
+            for (i, out) in out.iter_mut().enumerate() {
+                *out = f(chunk * Self::CHUNK + i);
+            }
+        });
+        Ok(out)
     }
 }
 
@@ -174,72 +171,61 @@ pub fn allowed_cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-impl HostSpace for Serial {
-    fn pool(&self) -> Option<&rayon::ThreadPool> {
-        None
+impl ExecutionSpace for Threads {
+    type Memory = HostMemory;
+    type Reading = [f64; SCALARS];
+    type Recording = ();
+    const SYNCHRONOUS: bool = true;
+
+    fn label(&self) -> String {
+        self.pool.as_ref().map_or("serial".into(), |_| format!("threads({})", self.concurrency()))
+    }
+
+    fn zeros<T: Item>(&self, len: usize) -> Result<Array<Self, T>> {
+        memory::try_zeroed("vector", len)
+    }
+
+    fn upload<T: Item>(&self, data: &[T]) -> Result<Array<Self, T>> {
+        memory::try_copy("copy", data)
+    }
+
+    fn download<T: Item>(&self, array: &Array<Self, T>) -> Result<Vec<T>> {
+        memory::try_copy("copy", array)
+    }
+
+    fn read<T: Item>(&self, array: &Array<Self, T>, out: &mut [T]) -> Result<()> {
+        out.copy_from_slice(&array[..out.len()]);
+        Ok(())
+    }
+
+    fn overwrite<T: Item>(&self, data: &[T], array: &mut Array<Self, T>) -> Result<()> {
+        check_at_least("overwrite", "array", array.len(), data.len())?;
+        array[..data.len()].copy_from_slice(data);
+        Ok(())
+    }
+
+    fn begin_read(&self, scalars: &Array<Self, f64>) -> Result<Self::Reading> {
+        let mut copy = [0.0; SCALARS];
+        copy.iter_mut().zip(scalars).for_each(|(copy, scalar)| *copy = *scalar);
+        Ok(copy)
+    }
+
+    fn finish_read(&self, reading: Self::Reading) -> Result<[f64; SCALARS]> {
+        Ok(reading)
+    }
+
+    fn repeat(&self, (): &mut (), mut work: impl FnMut() -> Result<()>) -> Result<()> {
+        work()
+    }
+
+    fn threads(&self) -> usize {
+        self.concurrency()
+    }
+
+    fn fence(&self) -> Result<()> {
+        Ok(())
     }
 }
-
-impl HostSpace for Threads {
-    fn pool(&self) -> Option<&rayon::ThreadPool> {
-        Some(&self.pool)
-    }
-
-    fn scan(&self) -> Scan {
-        self.scan
-    }
-}
-
-macro_rules! host_memory_space {
-    ($space:ty, |$self:ident| $label:expr) => {
-        impl ExecutionSpace for $space {
-            type Memory = HostMemory;
-            type Reading = [f64; SCALARS];
-            type Recording = ();
-            const SYNCHRONOUS: bool = true;
-            fn label(&$self) -> String {
-                $label
-            }
-            fn zeros<T: Item>(&self, len: usize) -> Result<Array<Self, T>> {
-                memory::try_zeroed("vector", len)
-            }
-            fn upload<T: Item>(&self, data: &[T]) -> Result<Array<Self, T>> {
-                memory::try_copy("copy", data)
-            }
-            fn download<T: Item>(&self, array: &Array<Self, T>) -> Result<Vec<T>> {
-                memory::try_copy("copy", array)
-            }
-            fn read<T: Item>(&self, array: &Array<Self, T>, out: &mut [T]) -> Result<()> {
-                out.copy_from_slice(&array[..out.len()]);
-                Ok(())
-            }
-            fn overwrite<T: Item>(&self, data: &[T], array: &mut Array<Self, T>) -> Result<()> {
-                check_at_least("overwrite", "array", array.len(), data.len())?;
-                array[..data.len()].copy_from_slice(data);
-                Ok(())
-            }
-            fn begin_read(&self, scalars: &Array<Self, f64>) -> Result<Self::Reading> {
-                let mut copy = [0.0; SCALARS];
-                copy.iter_mut().zip(scalars).for_each(|(copy, scalar)| *copy = *scalar);
-                Ok(copy)
-            }
-            fn finish_read(&self, reading: Self::Reading) -> Result<[f64; SCALARS]> {
-                Ok(reading)
-            }
-            fn repeat(&self, (): &mut (), mut work: impl FnMut() -> Result<()>) -> Result<()> {
-                work()
-            }
-            fn threads(&self) -> usize {
-                self.concurrency()
-            }
-            fn fence(&self) -> Result<()> {
-                Ok(())
-            }
-        }
-    };
-}
-host_memory_space!(Serial, |self| "serial".into());
-host_memory_space!(Threads, |self| format!("threads({})", self.concurrency()));
 
 #[cfg(test)]
 mod tests {

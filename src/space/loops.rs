@@ -8,7 +8,7 @@
 //! The functions are methods of a struct. With the attribute [`device`](crate::device) a GPU runs them, too. A joiner `o` need only be
 //! associative: items are joined in their order (example: docs/own_equation.md). Results do not depend on the number of threads; a GPU groups items differently.
 
-use super::{ExecutionSpace, HostSpace, Slice, memory::try_zeroed};
+use super::{ExecutionSpace, Slice, Threads, memory::try_zeroed};
 use crate::Result;
 use crate::error::check_at_least;
 use rayon::prelude::*;
@@ -61,7 +61,7 @@ pub trait Loops<F>: ExecutionSpace {
         F: Joiner;
 }
 
-impl<S: HostSpace, F> Loops<F> for S {
+impl<F> Loops<F> for Threads {
     fn for_items<const IN: usize, const OUT: usize>(
         &self,
         n: usize,
@@ -74,14 +74,14 @@ impl<S: HostSpace, F> Loops<F> for S {
     {
         inputs.iter().try_for_each(|x| check_at_least("for_items", "inputs", x.len(), n))?;
         outputs.iter().try_for_each(|x| check_at_least("for_items", "outputs", x.len(), n))?;
-        let mut pieces = outputs.map(|out| out[..n].chunks_mut(S::CHUNK));
+        let mut pieces = outputs.map(|out| out[..n].chunks_mut(Threads::CHUNK));
         // One item per chunk: the piece of each output.
-        let mut chunks: Vec<[&mut [f64]; OUT]> = (0..n.div_ceil(S::CHUNK))
+        let mut chunks: Vec<[&mut [f64]; OUT]> = (0..n.div_ceil(Threads::CHUNK))
             .map(|_| pieces.each_mut().map(|pieces| pieces.next().unwrap_or_default()))
             .collect();
         self.for_each(chunks.par_iter_mut().enumerate(), |(chunk, outputs)| {
-            let first = chunk * S::CHUNK;
-            for i in first..n.min(first + S::CHUNK) {
+            let first = chunk * Threads::CHUNK;
+            for i in first..n.min(first + Threads::CHUNK) {
                 let found = f.item(i, inputs.map(|x| x[i]));
                 outputs.iter_mut().zip(found).for_each(|(out, number)| out[i - first] = number);
             }
@@ -109,7 +109,8 @@ impl<S: HostSpace, F> Loops<F> for S {
             *of_chunk = before;
             total
         });
-        let chunks = starts.par_iter().zip(x[..n].par_chunks(S::CHUNK)).zip(out[..n].par_chunks_mut(S::CHUNK));
+        let chunks =
+            starts.par_iter().zip(x[..n].par_chunks(Threads::CHUNK)).zip(out[..n].par_chunks_mut(Threads::CHUNK));
         self.for_each(chunks, |((&start, x), out)| {
             out.iter_mut().zip(x).fold(start, |before, (out, &x)| {
                 *out = joiner.join(before, x);
@@ -125,8 +126,8 @@ fn joined<F: Joiner>(joiner: &F, x: &[f64]) -> f64 {
 }
 
 /// Each chunk joined.
-fn joined_chunks<S: HostSpace, F: Joiner>(space: &S, joiner: &F, x: &[f64]) -> Result<Vec<f64>> {
-    let mut partials = try_zeroed("partial results of a reduction", S::partials(x.len()))?;
-    space.for_each(partials.par_iter_mut().zip(x.par_chunks(S::CHUNK)), |(out, x)| *out = joined(joiner, x));
+fn joined_chunks<F: Joiner>(space: &Threads, joiner: &F, x: &[f64]) -> Result<Vec<f64>> {
+    let mut partials = try_zeroed("partial results of a reduction", Threads::partials(x.len()))?;
+    space.for_each(partials.par_iter_mut().zip(x.par_chunks(Threads::CHUNK)), |(out, x)| *out = joined(joiner, x));
     Ok(partials)
 }

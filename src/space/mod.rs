@@ -1,8 +1,7 @@
 //! Execution spaces, in which kernels run, and memory spaces, in which arrays live.
 //!
 //! A *memory space* defines the type of an array ([`MemorySpace`]); an *execution space* runs loops over arrays of one
-//! memory space ([`ExecutionSpace`]). [`Serial`] and [`Threads`] share the host's memory and one implementation of
-//! every kernel ([`HostSpace`]); a device adds its own memory space, execution space and implementation. The names
+//! memory space ([`ExecutionSpace`]). The host has one, [`Threads`], which [`Serial`] is with one thread; a device adds its own memory space, execution space and implementation. The names
 //! follow Kokkos (Edwards, Trott, Sunderland 2014, section 3).
 //!
 //! ```
@@ -50,7 +49,7 @@ pub use cuda::{Cuda, CudaArray, CudaMemory, DeviceView, DeviceViewMut};
 #[cfg(feature = "cuda")]
 pub use device_text::DeviceText;
 pub use dual_view::DualView;
-pub use host::{HostSpace, Scan, Serial, Threads, allowed_cores, even_bounds, split_at};
+pub use host::{Scan, Serial, Threads, allowed_cores, even_bounds, split_at};
 pub use limits::FreeMemory;
 pub use loops::{ItemFn, Joiner, Loops};
 pub use memory::{Item, available_bytes, peak_bytes, zeroed};

@@ -4,7 +4,7 @@
 //! fastest index of `to` are written in order, and read with the stride of `from`; a GPU (`cuda/remap.rs`) turns tiles of 32 x 32 items
 //! where the fastest indices differ.
 
-use super::{Array, ExecutionSpace, HostSpace, Item, Layout, MemorySpace, Strided, View, ViewMut, check_apart};
+use super::{Array, ExecutionSpace, Item, Layout, MemorySpace, Strided, Threads, View, ViewMut, check_apart};
 use crate::{Error, Result};
 use rayon::prelude::*;
 use std::borrow::Cow;
@@ -93,7 +93,7 @@ impl<const R: usize> Order<R> {
     }
 }
 
-impl<S: HostSpace> Remap for S {
+impl Remap for Threads {
     fn remap<T: Item, const R: usize>(&self, from: &View<'_, T, R>, to: &mut ViewMut<'_, T, R>) -> Result<()> {
         let Order { order, extents, from: steps, to: strides } = Order::of(from, to)?;
         if extents.contains(&0) {

@@ -1,6 +1,6 @@
 //! Prefix sums that turn counts into offsets.
 
-use super::{HostSpace, Scan, memory::try_zeroed};
+use super::{Scan, Threads, memory::try_zeroed};
 use crate::{Result, RowOffset};
 use rayon::prelude::*;
 
@@ -12,8 +12,8 @@ const PARALLEL_FROM: usize = 1 << 18;
 
 impl Scan {
     /// Returns the algorithm of a scan of `rows` rows on a space: serial or parallel.
-    pub fn of<S: HostSpace>(space: &S, rows: usize) -> Self {
-        match space.scan() {
+    pub fn of(space: &Threads, rows: usize) -> Self {
+        match space.scan {
             Scan::Auto if space.concurrency() == 1 || rows < PARALLEL_FROM => Scan::Serial,
             Scan::Auto => Scan::Parallel,
             given => given,
@@ -26,7 +26,7 @@ impl Scan {
 /// [`Scan::of`] says by which algorithm. The parallel one makes two passes over pieces of equal length, 8 per thread:
 /// sums, then offsets. The first reads 8 bytes per item, the second reads and writes 8. Integer sums are exact, so the
 /// result does not depend on the space.
-pub fn exclusive_scan<S: HostSpace>(space: &S, counts: &mut [RowOffset]) -> RowOffset {
+pub fn exclusive_scan(space: &Threads, counts: &mut [RowOffset]) -> RowOffset {
     if counts.is_empty() || Scan::of(space, counts.len()) == Scan::Serial {
         return scan_piece(0, counts);
     }
@@ -47,9 +47,9 @@ pub fn exclusive_scan<S: HostSpace>(space: &S, counts: &mut [RowOffset]) -> RowO
 ///
 /// # Errors
 /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) when the memory is not available.
-pub fn offsets<S: HostSpace>(space: &S, counts: &[u32]) -> Result<Vec<RowOffset>> {
+pub fn offsets(space: &Threads, counts: &[u32]) -> Result<Vec<RowOffset>> {
     let mut row_map = try_zeroed::<RowOffset>("row offsets", counts.len() + 1)?;
-    let pieces = row_map[..counts.len()].par_chunks_mut(S::CHUNK).zip(counts.par_chunks(S::CHUNK));
+    let pieces = row_map[..counts.len()].par_chunks_mut(Threads::CHUNK).zip(counts.par_chunks(Threads::CHUNK));
     space.for_each(pieces, |(out, counts)| out.iter_mut().zip(counts).for_each(|(o, &c)| *o = c.into()));
     let total = exclusive_scan(space, &mut row_map[..counts.len()]);
     row_map[counts.len()] = total;

@@ -62,7 +62,7 @@ fn join(halvings: usize, left: &mut Work<'_>, right: &mut Work<'_>) {
 
 #[cfg(test)]
 mod tests {
-    use crate::space::{HostSpace, Serial, Threads};
+    use crate::space::{Serial, Threads};
     use rayon::prelude::*;
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::time::{Duration, Instant};
@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn pieces_of_zipped_arrays_stay_together() {
-        fn products<S: HostSpace>(space: &S, n: usize) -> Vec<usize> {
+        fn products(space: &Threads, n: usize) -> Vec<usize> {
             let (x, mut y) = ((0..n).collect::<Vec<_>>(), vec![0; n]);
             space.for_each(y.par_chunks_mut(3).zip(x.par_chunks(3)).enumerate(), |(chunk, (y, x))| {
                 y.iter_mut().zip(x).for_each(|(y, x)| *y = chunk * x);

@@ -197,14 +197,14 @@ fn a_matrix_that_was_not_copied_to_its_format_is_read_as_assembled() {
         for values in [Precision::F64, Precision::F32] {
             let storage = MatrixStorage { format, values };
             let mut stored = HostMatrix::new(&Serial, storage, a.graph().clone()).unwrap();
-            let product = |stored: &HostMatrix<Serial>| {
+            let product = |stored: &HostMatrix| {
                 let (mut x, mut y) = (vec![1.0; 9], vec![0.0; 9]);
                 stored.operator().apply(&Serial, &mut x[..], &mut y[..]).unwrap();
                 y
             };
             for scale in [1.0, 3.0] {
                 let expected = [scale, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, scale];
-                let assembled = Serial::values_mut(&mut stored);
+                let assembled = Threads::values_mut(&mut stored);
                 assembled.iter_mut().zip(a.values()).for_each(|(value, of_line)| *value = scale * of_line);
                 assert_eq!(product(&stored), expected, "{format}, before the update");
                 Serial.update(&mut stored).unwrap();

@@ -7,7 +7,7 @@ use minifenl::fill::{self, Dirichlet, ElementKernel, Elements, Fill, FusedKernel
 use minifenl::graph::{self, Graph, NodeElem};
 use minifenl::mesh::{BoxPart, BoxSpec, CoordinateMap, Face, Mesh, MeshSpace};
 use minifenl::solve::{CgSlot, CgSteps, CgVectors, Quotient};
-use minifenl::space::{ExecutionSpace, HostSpace, Serial, Threads, exclusive_scan};
+use minifenl::space::{ExecutionSpace, Serial, Threads, exclusive_scan};
 use minifenl::sparse::{CrsMatrix, Spmv};
 use support::wave;
 
@@ -16,12 +16,12 @@ fn spaces() -> Vec<Threads> {
 }
 
 /// The second of three ranks: it has ghosts before and behind.
-fn mesh<S: HostSpace>(space: &S) -> Mesh {
+fn mesh(space: &Threads) -> Mesh {
     let spec = BoxSpec::new([61, 23, 17], [3.0, 1.0, 1.0], CoordinateMap::TWIST).unwrap();
     Mesh::new(space, BoxPart::new(&spec, 1, 3).unwrap()).unwrap()
 }
 
-fn graph<S: HostSpace>(space: &S, mesh: &Mesh) -> Graph {
+fn graph(space: &Threads, mesh: &Mesh) -> Graph {
     graph::build(space, &mesh.elem_node, mesh.map.owned_count(), graph::Strategy::Gather).unwrap()
 }
 
@@ -66,8 +66,8 @@ fn every_graph_strategy_gives_the_graph_of_serial_on_every_space() {
 }
 
 /// Matrix and residual of the heat problem, boundary conditions applied.
-fn assembled<S: HostSpace>(
-    space: &S,
+fn assembled(
+    space: &Threads,
     mesh: &Mesh,
     graph: &Graph,
     strategy: fill::Strategy,
@@ -114,7 +114,7 @@ fn a_product_has_the_same_bits_on_every_space() {
     let matrix = CrsMatrix::new(crs.clone(), wave(crs.nnz(), 0.3)).unwrap();
     let single = CrsMatrix::new(crs.clone(), matrix.values().iter().map(|&v| v as f32).collect()).unwrap();
     let x = wave(crs.columns(), 0.11);
-    fn all<S: HostSpace>(space: &S, matrix: &CrsMatrix, single: &CrsMatrix<f32>, x: &[f64]) -> Vec<Vec<f64>> {
+    fn all(space: &Threads, matrix: &CrsMatrix, single: &CrsMatrix<f32>, x: &[f64]) -> Vec<Vec<f64>> {
         let rows = matrix.graph().rows();
         let [mut y, mut z, mut w] = [(); 3].map(|()| vec![f64::NAN; rows]);
         let mut sums = Reductions::new(space, rows, 3).unwrap();
@@ -130,7 +130,7 @@ fn a_product_has_the_same_bits_on_every_space() {
 #[test]
 fn vector_operations_have_the_same_bits_on_every_space() {
     const N: usize = 3 * 4096 + 1234;
-    fn all<S: HostSpace>(space: &S) -> Vec<Vec<f64>> {
+    fn all(space: &Threads) -> Vec<Vec<f64>> {
         let (p, q, mut x, mut r) = (wave(N + 5, 0.3), wave(N, 0.7), wave(N, 0.2), wave(N, 0.9));
         let (mut z, mut sums) = (vec![0.0; N], Reductions::new(space, N, CgSlot::LEN).unwrap());
         sums.scalars = vec![1.25, 0.5, 3.0, 0.0, 9.0, 0.0, 0.0, 1.0, 0.0, 0.0];

@@ -8,7 +8,7 @@ use minifenl::comm::{Halo, Map, Solo};
 use minifenl::solve::{
     CgParams, CgSlot, CgSteps, CgVectors, CgWorkspace, DistributedOperator, Identity, LinearSystem, Quotient, cg,
 };
-use minifenl::space::{HostSpace, Serial, Threads, exclusive_scan};
+use minifenl::space::{Serial, Threads, exclusive_scan};
 use minifenl::sparse::{CrsGraph, CrsMatrix, Operator};
 use std::sync::Arc;
 

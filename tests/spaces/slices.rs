@@ -139,7 +139,7 @@ fn conditions_ghosts_and_faces_are_set_in_parts() {
 /// x_i^2 = 2.
 struct Roots;
 
-impl NonlinearProblem<Serial> for Roots {
+impl NonlinearProblem<Threads> for Roots {
     fn rows(&self) -> usize {
         2
     }

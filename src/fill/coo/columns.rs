@@ -1,7 +1,7 @@
 //! Makes the columns of all rows of a plan and each value's position; [`RowUnion`] finds those of a row.
 
 use crate::graph::{CooIndex, NodeElem, Position, Positions, RowUnion, Slots, with_position_type};
-use crate::space::{HostSpace, offsets, split_at, try_collect, try_push, try_reserve, try_zeroed};
+use crate::space::{Threads, offsets, split_at, try_collect, try_push, try_reserve, try_zeroed};
 use crate::sparse::CrsGraph;
 use crate::{LocalOrdinal, Result, RowOffset};
 use rayon::prelude::*;
@@ -10,8 +10,8 @@ use rayon::prelude::*;
 const PIECE: usize = 1 << 16;
 
 /// The graph, the position of each value `[list item, b]` in its row (`NONE` for an ignored column), and bounds of pieces.
-pub(super) fn unite<S: HostSpace>(
-    space: &S,
+pub(super) fn unite(
+    space: &Threads,
     lists: &NodeElem,
     columns: usize,
     input: &Slots<'_, impl CooIndex, impl CooIndex>,

@@ -18,7 +18,7 @@ use crate::contraction::Sum;
 use crate::error::check_length;
 use crate::graph::CooIndex;
 use crate::graph::Slots;
-use crate::space::{HostSpace, try_reserve};
+use crate::space::{Threads, try_reserve};
 use crate::sparse::{CrsGraph, CrsMatrix};
 use crate::{GlobalOrdinal, LocalOrdinal, Result};
 use std::collections::BTreeMap;
@@ -47,8 +47,8 @@ impl DistributedCoo {
     ///
     /// # Errors
     /// As [`Coo::new`] and [`GlobalMap::new`]: on one rank, with [`Error::Elsewhere`](crate::Error::Elsewhere) on all others.
-    pub fn new<S: HostSpace, I: CooIndex>(
-        space: &S,
+    pub fn new<I: CooIndex>(
+        space: &Threads,
         comm: &dyn Communicator,
         owned: &[GlobalOrdinal],
         i: &[I],
@@ -68,8 +68,8 @@ impl DistributedCoo {
     ///
     /// # Errors
     /// As [`new`](Self::new).
-    pub fn from_elements<S: HostSpace, I: CooIndex>(
-        space: &S,
+    pub fn from_elements<I: CooIndex>(
+        space: &Threads,
         comm: &dyn Communicator,
         owned: &[GlobalOrdinal],
         rows_of: ElementIndices<'_, I>,
@@ -85,8 +85,8 @@ impl DistributedCoo {
         Self::of(space, comm, owned, input)
     }
 
-    fn of<S: HostSpace, I: CooIndex>(
-        space: &S,
+    fn of<I: CooIndex>(
+        space: &Threads,
         comm: &dyn Communicator,
         owned: &[GlobalOrdinal],
         input: Result<Ids<'_, I>>,
@@ -140,13 +140,7 @@ impl DistributedCoo {
     /// # Errors
     /// As [`Coo::set_values`], on this rank alone and before anything is sent, so that other ranks wait: end all ranks then. Failures
     /// of the messages.
-    pub fn set_values<S: HostSpace>(
-        &mut self,
-        space: &S,
-        values: &[f64],
-        sum: Sum,
-        matrix: &mut CrsMatrix,
-    ) -> Result<()> {
+    pub fn set_values(&mut self, space: &Threads, values: &[f64], sum: Sum, matrix: &mut CrsMatrix) -> Result<()> {
         const NAME: &str = "DistributedCoo::set_values";
         let width = self.plan.width;
         check_length(NAME, "values", values.len(), self.own * width)?;
@@ -162,7 +156,7 @@ impl DistributedCoo {
     ///
     /// # Errors
     /// As [`set_values`](Self::set_values).
-    pub fn sum_rows<S: HostSpace>(&mut self, space: &S, values: &[f64], sum: Sum, rows: &mut [f64]) -> Result<()> {
+    pub fn sum_rows(&mut self, space: &Threads, values: &[f64], sum: Sum, rows: &mut [f64]) -> Result<()> {
         const NAME: &str = "DistributedCoo::sum_rows";
         check_length(NAME, "values", values.len(), self.own)?;
         check_length(NAME, "rows", rows.len(), self.graph().rows())?;

@@ -2,7 +2,7 @@
 
 use crate::error::check_length;
 use crate::graph::{CooIndex, Slots};
-use crate::space::{HostSpace, try_collect};
+use crate::space::{Threads, try_collect};
 use crate::{Error, LocalOrdinal, Result};
 use rayon::prelude::*;
 
@@ -20,7 +20,7 @@ pub struct ElementIndices<'a, I> {
 
 impl<I: CooIndex> ElementIndices<'_, I> {
     /// Checks that all indices lie below `limit`; returns whether some are negative. `what` is "row" or "column".
-    pub(super) fn check<S: HostSpace>(&self, space: &S, limit: usize, what: &str) -> Result<bool> {
+    pub(super) fn check(&self, space: &Threads, limit: usize, what: &str) -> Result<bool> {
         let place = |at: usize| format!("{what}s_of[{}, {}]", at / self.per_elem, at % self.per_elem);
         check(space, self.indices, limit, what, place)
     }
@@ -56,8 +56,8 @@ pub(super) fn check_tables(operation: &'static str, tables: [(usize, usize); 2])
 ///
 /// # Errors
 /// [`Error::Invalid`] for the first index that lies outside, named by `place`.
-pub(super) fn check<S: HostSpace, I: CooIndex>(
-    space: &S,
+pub(super) fn check<I: CooIndex>(
+    space: &Threads,
     indices: &[I],
     limit: usize,
     what: &str,

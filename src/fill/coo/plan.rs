@@ -6,7 +6,7 @@ use super::runs;
 use crate::error::check_length;
 use crate::fill::same_graph::check_graph;
 use crate::graph::{CooIndex, NodeElem, Positions, Slots, with_positions};
-use crate::space::{HostSpace, Item, admit};
+use crate::space::{Item, Threads, admit};
 use crate::sparse::{CrsGraph, CrsMatrix};
 use crate::{LocalOrdinal, Result};
 use std::sync::Arc;
@@ -82,7 +82,7 @@ impl Coo {
     /// [`Error::Invalid`]: crate::Error::Invalid
     /// [`Error::TooLarge`]: crate::Error::TooLarge
     /// [`Error::OutOfMemory`]: crate::Error::OutOfMemory
-    pub fn new<S: HostSpace, I: CooIndex>(space: &S, rows: usize, columns: usize, i: &[I], j: &[I]) -> Result<Self> {
+    pub fn new<I: CooIndex>(space: &Threads, rows: usize, columns: usize, i: &[I], j: &[I]) -> Result<Self> {
         check_length("Coo::new", "j", j.len(), i.len())?;
         check_sizes(rows, columns, i.len())?;
         check(space, i, rows, "row", |k| format!("i[{k}]"))?;
@@ -101,8 +101,8 @@ impl Coo {
     /// # Errors
     /// As [`new`](Self::new), [`Error::Invalid`](crate::Error::Invalid) for a table that ends within an element, and
     /// [`Error::Shape`](crate::Error::Shape) unless both tables have the same number of elements.
-    pub fn from_elements<S: HostSpace, I: CooIndex>(
-        space: &S,
+    pub fn from_elements<I: CooIndex>(
+        space: &Threads,
         rows: usize,
         columns: usize,
         rows_of: ElementIndices<'_, I>,
@@ -116,8 +116,8 @@ impl Coo {
     }
 
     /// Plans sums of slots, some of which have a negative column if `ignores`.
-    pub(super) fn of<S: HostSpace>(
-        space: &S,
+    pub(super) fn of(
+        space: &Threads,
         rows: usize,
         columns: usize,
         input: &Slots<'_, impl CooIndex, impl CooIndex>,

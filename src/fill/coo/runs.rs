@@ -8,7 +8,7 @@
 //! more and 4 / width bytes per pair written, which later passes read instead; 4096 rows are read of pairs that have none.
 
 use crate::graph::CooIndex;
-use crate::space::{HostSpace, try_collect, try_zeroed};
+use crate::space::{Threads, try_collect, try_zeroed};
 use crate::{LocalOrdinal, Result};
 use rayon::prelude::*;
 
@@ -19,7 +19,7 @@ const CHUNK: usize = 1 << 16;
 
 /// Returns the largest width of runs of equal indices, and each run's row: the width is the greatest common divisor
 /// of the places at which the index changes, and of the length. `None` if it is 1.
-pub(super) fn find<S: HostSpace, I: CooIndex>(space: &S, i: &[I]) -> Result<Option<(usize, Vec<LocalOrdinal>)>> {
+pub(super) fn find<I: CooIndex>(space: &Threads, i: &[I]) -> Result<Option<(usize, Vec<LocalOrdinal>)>> {
     let mut width = narrow(&i[..i.len().min(SAMPLE)], 0, i.len());
     while width > 1 {
         let mut rows = try_zeroed::<LocalOrdinal>("rows of runs", i.len() / width)?;

@@ -10,11 +10,10 @@ use super::plan::Coo;
 use crate::contraction::Sum;
 use crate::error::check_length;
 use crate::graph::{Position, with_positions};
-use crate::space::{HostSpace, Item, prefetch};
+use crate::space::{Item, Threads, prefetch};
 use crate::sparse::CrsMatrix;
 use crate::{LocalOrdinal, Result, RowOffset};
 use num_traits::Zero;
-use rayon::ThreadPool;
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -64,9 +63,9 @@ impl Coo {
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) unless there are [`value_count`](Self::value_count) values,
     /// [`Error::Invalid`](crate::Error::Invalid) for a matrix on another graph.
-    pub fn set_values<S: HostSpace, V: Item + Zero>(
+    pub fn set_values<V: Item + Zero>(
         &self,
-        space: &S,
+        space: &Threads,
         values: &[V],
         sum: Sum,
         matrix: &mut CrsMatrix<V>,
@@ -99,13 +98,7 @@ impl Coo {
     ///
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) for arrays of other lengths.
-    pub fn sum_rows<S: HostSpace, V: Item + Zero>(
-        &self,
-        space: &S,
-        values: &[V],
-        sum: Sum,
-        rows: &mut [V],
-    ) -> Result<()> {
+    pub fn sum_rows<V: Item + Zero>(&self, space: &Threads, values: &[V], sum: Sum, rows: &mut [V]) -> Result<()> {
         check_length("Coo::sum_rows", "values", values.len(), self.slots * self.per_slot)?;
         check_length("Coo::sum_rows", "rows", rows.len(), self.graph().rows())?;
         self.add_rows(space, Values::all(values), self.per_slot, sum, rows);
@@ -113,26 +106,20 @@ impl Coo {
     }
 
     /// Adds `values` to `out`, one item per entry, or replaces it.
-    pub(super) fn add_values<S: HostSpace, V: Item + Zero>(
-        &self,
-        space: &S,
-        values: Values<'_, V>,
-        sum: Sum,
-        out: &mut [V],
-    ) {
+    pub(super) fn add_values<V: Item + Zero>(&self, space: &Threads, values: Values<'_, V>, sum: Sum, out: &mut [V]) {
         with_positions!(&self.positions, positions => self.add_by(space, positions, values, sum, out));
     }
 
-    fn add_by<S: HostSpace, V: Item + Zero, P: Position>(
+    fn add_by<V: Item + Zero, P: Position>(
         &self,
-        space: &S,
+        space: &Threads,
         positions: &[P],
         values: Values<'_, V>,
         sum: Sum,
         out: &mut [V],
     ) {
         let row_map = self.graph().row_map();
-        for_each_piece(space.pool(), &self.bounds, row_map, out, &|rows, out: &mut [V]| {
+        for_each_piece(space, &self.bounds, row_map, out, &|rows, out: &mut [V]| {
             if sum == Sum::Overwrite {
                 out.fill(V::zero());
             }
@@ -184,16 +171,16 @@ impl Coo {
     }
 
     /// Adds `width` values per slot to `out`, one item per row, or replaces it.
-    pub(super) fn add_rows<S: HostSpace, V: Item + Zero>(
+    pub(super) fn add_rows<V: Item + Zero>(
         &self,
-        space: &S,
+        space: &Threads,
         values: Values<'_, V>,
         width: usize,
         sum: Sum,
         out: &mut [V],
     ) {
-        space.for_each(out.par_chunks_mut(S::CHUNK).enumerate(), |(chunk, out)| {
-            for (row, out) in (chunk * S::CHUNK..).zip(out) {
+        space.for_each(out.par_chunks_mut(Threads::CHUNK).enumerate(), |(chunk, out)| {
+            for (row, out) in (chunk * Threads::CHUNK..).zip(out) {
                 let start = if sum == Sum::Overwrite { V::zero() } else { *out };
                 let values = self.lists.slots(row).iter().flat_map(|&slot| values.slot::<false>(slot as usize, width));
                 *out = values.fold(start, |sum, &value| sum + value);
@@ -204,7 +191,7 @@ impl Coo {
 
 /// Calls `work` with the rows of each piece and their items, halves of the pieces in parallel. Allocates nothing.
 fn for_each_piece<T: Send>(
-    pool: Option<&ThreadPool>,
+    space: &Threads,
     bounds: &[LocalOrdinal],
     offsets: &[RowOffset],
     items: &mut [T],
@@ -217,12 +204,9 @@ fn for_each_piece<T: Send>(
         count => count / 2,
     };
     let (left, right) = items.split_at_mut((offsets[row(half)] - offsets[row(0)]) as usize);
-    let mut left = || for_each_piece(pool, &bounds[..=half], offsets, left, work);
-    let mut right = || for_each_piece(pool, &bounds[half..], offsets, right, work);
-    match pool {
-        None => (left(), right()),
-        Some(pool) => pool.join(left, right),
-    };
+    let left = || for_each_piece(space, &bounds[..=half], offsets, left, work);
+    let right = || for_each_piece(space, &bounds[half..], offsets, right, work);
+    space.join(left, right);
 }
 
 /// Prefetch distance in values, about one memory latency. The hardware prefetcher cannot follow these scattered reads.

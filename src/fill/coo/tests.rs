@@ -173,10 +173,10 @@ fn wrong_sizes_and_indices_are_named() {
     assert_eq!(new(&[0, 1], &[0]), "Coo::new: `j` has extents [1], expected [2]");
     assert!(new(&[0, 4], &[0, 0]).starts_with("i[1] is 4, expected a row in 0..4"));
     assert!(new(&[0, 3], &[0, 3]).starts_with("j[1] is 3, expected a column in 0..3"));
-    let large = Coo::new::<_, u32>(&Serial, u32::MAX as usize, 3, &[], &[]).unwrap_err().to_string();
+    let large = Coo::new::<u32>(&Serial, u32::MAX as usize, 3, &[], &[]).unwrap_err().to_string();
     assert!(large.contains("4294967295 rows"), "{large}");
     let table = |indices, per_elem| ElementIndices { indices, per_elem };
-    let elements = |rows, columns| Coo::from_elements::<_, i32>(&Serial, 4, 3, rows, columns).unwrap_err().to_string();
+    let elements = |rows, columns| Coo::from_elements::<i32>(&Serial, 4, 3, rows, columns).unwrap_err().to_string();
     assert!(elements(table(&[0, 1, 2], 2), table(&[0], 1)).contains("`rows_of` has 3 indices, 2 per element"));
     assert!(elements(table(&[0, 1], 2), table(&[0], 0)).contains("`columns_of` has 1 indices"));
     assert!(elements(table(&[0, 1], 2), table(&[0, 1], 1)).contains("columns_of (elements)"));

@@ -15,7 +15,7 @@ use crate::Result;
 use crate::mesh::ElemNode;
 use crate::space::atomic::atomic_view;
 use crate::space::lanes::LANES;
-use crate::space::{HostSpace, even_bounds, try_zeroed};
+use crate::space::{Threads, even_bounds, try_zeroed};
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -29,7 +29,7 @@ pub(super) struct Blocks {
 
 impl Blocks {
     /// Cuts all elements into blocks of one phase.
-    pub(super) fn at_once<S: HostSpace>(space: &S, elem_node: &ElemNode, adds: Adds) -> Self {
+    pub(super) fn at_once(space: &Threads, elem_node: &ElemNode, adds: Adds) -> Self {
         // Four blocks per thread balance the load; more blocks would have more seam rows.
         let blocks = if space.concurrency() == 1 { 1 } else { 4 * space.concurrency() };
         let bounds = even_bounds(elem_node.elem_count(), blocks, LANES);
@@ -37,7 +37,7 @@ impl Blocks {
     }
 
     /// Adds atomically only to rows that more than one block touches. One pass over the table.
-    pub(super) fn with_seams<S: HostSpace>(space: &S, elem_node: &ElemNode, rows: usize) -> Result<Self> {
+    pub(super) fn with_seams(space: &Threads, elem_node: &ElemNode, rows: usize) -> Result<Self> {
         let blocks = Self::at_once(space, elem_node, Adds::Atomic);
         let mut on_seam = try_zeroed::<u8>("seam rows", rows)?;
         // First block that reached a row, counted from 1; zero means none yet.
@@ -59,9 +59,9 @@ impl Blocks {
     }
 
     /// Calls `work` with the elements of each block, phase by phase.
-    pub(super) fn for_each<S: HostSpace>(
+    pub(super) fn for_each(
         &self,
-        space: &S,
+        space: &Threads,
         work: impl Fn(Range<usize>) -> Result<()> + Send + Sync,
     ) -> Result<()> {
         // The end of try_for_each separates the phases.
@@ -78,7 +78,7 @@ mod tests {
     use crate::sparse::CrsMatrix;
 
     /// The blocks, and 1 for each row that two of them touch.
-    fn seams<S: HostSpace>(space: &S, elem_node: &ElemNode, rows: usize) -> (Vec<Range<usize>>, Vec<u8>) {
+    fn seams(space: &Threads, elem_node: &ElemNode, rows: usize) -> (Vec<Range<usize>>, Vec<u8>) {
         match Blocks::with_seams(space, elem_node, rows).unwrap() {
             Blocks { phases, adds: Adds::AtSeams(on_seam) } => (phases.concat(), on_seam),
             other => panic!("{other:?}"),

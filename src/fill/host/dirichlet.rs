@@ -4,7 +4,7 @@ use crate::error::{check_at_least, check_length};
 use crate::fill::{Boundary, Dirichlet};
 use crate::mesh::Sizes;
 use crate::space::atomic::atomic_view;
-use crate::space::{HostSpace, try_collect, try_push, try_reserve};
+use crate::space::{Threads, try_collect, try_push, try_reserve};
 use crate::sparse::{CrsGraph, CrsMatrix};
 use crate::{Error, LocalOrdinal, Result, RowOffset};
 use rayon::prelude::*;
@@ -24,13 +24,7 @@ impl Dirichlet {
     /// # Errors
     /// [`Error::Shape`] when `rhs` has fewer items than rows or `values` another number of items than columns. [`Error::Invalid`]
     /// when the matrix is on another graph, or the diagonal entry of a fixed row is missing, 0 or NaN; nothing is changed then.
-    pub fn apply_with<S: HostSpace>(
-        &self,
-        space: &S,
-        matrix: &mut CrsMatrix,
-        rhs: &mut [f64],
-        values: &[f64],
-    ) -> Result<()> {
+    pub fn apply_with(&self, space: &Threads, matrix: &mut CrsMatrix, rhs: &mut [f64], values: &[f64]) -> Result<()> {
         const NAME: &str = "Dirichlet::apply_with";
         let (graph, stored) = (matrix.graph(), matrix.values());
         self.check(NAME, graph)?;
@@ -51,8 +45,8 @@ impl Dirichlet {
             imposed.push(diagonal * values[row as usize]);
         }
         // Entries are listed in the order of their rows.
-        space.for_each(rhs[..self.row_count].par_chunks_mut(S::CHUNK).enumerate(), |(chunk, rhs)| {
-            let first = chunk * S::CHUNK;
+        space.for_each(rhs[..self.row_count].par_chunks_mut(Threads::CHUNK).enumerate(), |(chunk, rhs)| {
+            let first = chunk * Threads::CHUNK;
             let start = self.entries.partition_point(|&entry| entry < graph.row_map()[first]);
             let mut listed = self.entries[start..].iter().peekable();
             for (row, item) in (first..).zip(rhs) {
@@ -68,7 +62,7 @@ impl Dirichlet {
     }
 }
 
-impl<S: HostSpace> Boundary for S {
+impl Boundary for Threads {
     /// Lists grow.
     fn listing_bytes(sizes: &Sizes) -> u64 {
         let fixed = if sizes.dofs == 1 { sizes.columns() } else { 2 * sizes.columns() };
@@ -83,9 +77,10 @@ impl<S: HostSpace> Boundary for S {
         let mut rows = Vec::new();
         try_reserve("fixed rows", &mut rows, (0..graph.rows()).filter(is_fixed).count())?;
         rows.extend((0..graph.rows()).filter(is_fixed).map(|row| row as LocalOrdinal));
-        let mut lists = try_collect("lists of entries", (0..graph.rows().div_ceil(S::CHUNK)).map(|_| Vec::new()))?;
+        let mut lists =
+            try_collect("lists of entries", (0..graph.rows().div_ceil(Threads::CHUNK)).map(|_| Vec::new()))?;
         self.try_for_each(lists.par_iter_mut().enumerate(), |(chunk, list)| {
-            for row in chunk * S::CHUNK..graph.rows().min((chunk + 1) * S::CHUNK) {
+            for row in chunk * Threads::CHUNK..graph.rows().min((chunk + 1) * Threads::CHUNK) {
                 for entry in graph.row_range(row) {
                     let column = graph.entries()[entry] as usize;
                     if column != row && (fixed[row] | fixed[column]) != 0 {
@@ -106,7 +101,7 @@ impl<S: HostSpace> Boundary for S {
         check_length("Dirichlet::apply", "matrix", values.len(), conditions.values)?;
         check_at_least("Dirichlet::apply", "residual", residual.len(), conditions.row_count)?;
         let values = atomic_view(values);
-        self.for_each(conditions.entries.par_chunks(S::CHUNK), |entries| {
+        self.for_each(conditions.entries.par_chunks(Threads::CHUNK), |entries| {
             entries.iter().for_each(|&entry| values[entry as usize].store(0.0, Relaxed));
         });
         conditions.rows.iter().for_each(|&row| residual[row as usize] = 0.0);

@@ -13,7 +13,7 @@ use crate::fill::same_graph::{check_elements, check_graph, check_table};
 use crate::fill::{Additions, Parts, Strategy, Wanted};
 use crate::graph::{ElemGraph, Graph, with_positions};
 use crate::mesh::ElemNode;
-use crate::space::HostSpace;
+use crate::space::Threads;
 use crate::space::atomic::AtomicU64;
 use crate::sparse::{CrsGraph, CrsMatrix};
 use rayon::prelude::*;
@@ -44,13 +44,13 @@ impl<const NN: usize> Fill<NN> {
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) when elements have not `NN` nodes, [`Error::Invalid`](crate::Error::Invalid) when
     /// pattern and elements are of two graphs, [`Error::OutOfMemory`](crate::Error::OutOfMemory) when the memory is not available.
-    pub fn new<S: HostSpace>(space: &S, strategy: Strategy, graph: &Graph) -> Result<Self> {
+    pub fn new(space: &Threads, strategy: Strategy, graph: &Graph) -> Result<Self> {
         Self::prepare(space, Some(strategy), graph.crs.clone(), graph.elem.clone())
     }
 
     /// [`new`](Self::new) for a pattern and the elements in it. Without a strategy, the blocks of `Scatter` add without atomicity.
-    pub(super) fn prepare<S: HostSpace>(
-        space: &S,
+    pub(super) fn prepare(
+        space: &Threads,
         strategy: Option<Strategy>,
         crs: Arc<CrsGraph>,
         elem: ElemGraph,
@@ -83,9 +83,9 @@ impl<const NN: usize> Fill<NN> {
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) or [`Error::Invalid`](crate::Error::Invalid) when the matrix is on another graph
     /// or the kernel has other elements, [`Error::Shape`](crate::Error::Shape) unless the residual has one item per row.
-    pub fn assemble<S: HostSpace>(
+    pub fn assemble(
         &mut self,
-        space: &S,
+        space: &Threads,
         kernel: &impl ElementKernel<NN>,
         matrix: &mut CrsMatrix,
         residual: &mut [f64],
@@ -114,9 +114,9 @@ impl<const NN: usize> Fill<NN> {
     ///
     /// # Errors
     /// Those of [`assemble`](Self::assemble).
-    pub fn assemble_parts<S: HostSpace>(
+    pub fn assemble_parts(
         &mut self,
-        space: &S,
+        space: &Threads,
         kernel: &impl ElementKernel<NN>,
         sum: Sum,
         parts: Parts<'_>,
@@ -165,11 +165,11 @@ impl<const NN: usize> Fill<NN> {
 
     /// Counts the additions of one assembly of matrix and residual: `NN + 1` per corner of an element at a row. Returns `None` with
     /// [`Strategy::Gather`], which writes each sum once. One pass over the table.
-    pub fn additions<S: HostSpace>(&self, space: &S) -> Option<Additions> {
+    pub fn additions(&self, space: &Threads) -> Option<Additions> {
         let Method::Blocks(Blocks { adds, .. }) = &self.method else { return None };
         let (nodes, rows, [plain, atomic]) =
             (self.elem_node().as_slice(), self.crs.rows(), [(); 2].map(|()| AtomicU64::new(0)));
-        space.for_each(nodes.par_chunks(S::CHUNK), |nodes| {
+        space.for_each(nodes.par_chunks(Threads::CHUNK), |nodes| {
             let rows = nodes.iter().filter(|&&node| (node as usize) < rows);
             let [all, of_atomics] =
                 rows.fold([0, 0], |[all, of_atomics], &row| [all + 1, of_atomics + u64::from(adds.are_atomic(row))]);

@@ -21,7 +21,7 @@ use crate::fill::{
 };
 use crate::graph::{Graph, NodeElem};
 use crate::mesh::Sizes;
-use crate::space::{HostMemory, HostSpace};
+use crate::space::{HostMemory, Threads};
 use crate::sparse::{HostMatrix, MatrixStorage};
 use crate::{Error, LocalOrdinal, Result};
 use rayon::prelude::*;
@@ -31,67 +31,69 @@ use std::sync::Arc;
 type Work<S> = dyn FnMut(&S, &[[f64; 3]], &[f64], &mut StoredSystem<S>, &mut [f64]) -> Result<()>;
 
 /// An element kernel with its strategy; numbers of nodes and dofs are constants inside.
-pub struct HostAssembly<S: HostSpace> {
+pub struct HostAssembly {
     /// Assembles as [`Assemble::assemble`].
-    work: Box<Work<S>>,
+    work: Box<Work<Threads>>,
     stored_bytes: u64,
     /// Returns the calls of contractions so far.
     calls: Box<dyn Fn() -> ContractionCalls>,
     additions: Option<Additions>,
 }
 
-impl<S: HostSpace> Debug for HostAssembly<S> {
+impl Debug for HostAssembly {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("HostAssembly").field("stored_bytes", &self.stored_bytes).finish_non_exhaustive()
     }
 }
 
 /// [`FusedKernel`] or [`TableKernel`].
-fn heat_on_hex8_by<S: HostSpace>(space: &S, heat: Heat, is_fused: bool, mut fill: Fill<HEX8_NODES>) -> HostAssembly<S> {
+fn heat_on_hex8_by(space: &Threads, heat: Heat, is_fused: bool, mut fill: Fill<HEX8_NODES>) -> HostAssembly {
     let (stored_bytes, additions) = (fill.stored_bytes(), fill.additions(space));
-    let work = move |space: &S, coords: &[_], unknowns: &[_], system: &mut StoredSystem<S>, residual: &mut [_]| {
-        let elem_node = fill.elem_node().clone();
-        let elements = Elements::new(&elem_node, coords, unknowns, heat)?;
-        let matrix = system.matrix.assembled_mut();
-        match is_fused {
-            true => fill.assemble(space, &FusedKernel::new(elements), matrix, residual),
-            false => fill.assemble(space, &TableKernel::new(elements), matrix, residual),
-        }
-    };
+    let work =
+        move |space: &Threads, coords: &[_], unknowns: &[_], system: &mut StoredSystem<Threads>, residual: &mut [_]| {
+            let elem_node = fill.elem_node().clone();
+            let elements = Elements::new(&elem_node, coords, unknowns, heat)?;
+            let matrix = system.matrix.assembled_mut();
+            match is_fused {
+                true => fill.assemble(space, &FusedKernel::new(elements), matrix, residual),
+                false => fill.assemble(space, &TableKernel::new(elements), matrix, residual),
+            }
+        };
     HostAssembly { work: Box::new(work), stored_bytes, additions, calls: Box::new(ContractionCalls::default) }
 }
 
 /// [`EquationKernel`], or [`IntrepidKernel`] on worksets, of an element of `NN` nodes and `ND` dofs.
-fn of_element<S: HostSpace, const D: usize, const NN: usize, const ND: usize>(
-    space: &S,
+fn of_element<const D: usize, const NN: usize, const ND: usize>(
+    space: &Threads,
     equation: Box<dyn AnyEquation<D>>,
     on: FieldOn<'_, HostMemory>,
     mut fill: Fill<ND>,
     worksets: impl FnOnce(&BasisTables) -> Result<Option<Arc<Worksets<D>>>>,
-) -> Result<HostAssembly<S>> {
+) -> Result<HostAssembly> {
     let (tables, elem_node) = (BasisTables::of(on.element), on.elem_node.clone());
     let (stored_bytes, additions, worksets) = (fill.stored_bytes(), fill.additions(space), worksets(&tables)?);
     let counted = worksets.clone();
     let calls = move || counted.as_ref().map_or(ContractionCalls::default(), |worksets| worksets.calls());
-    let work = move |space: &S, coords: &[_], unknowns: &[_], system: &mut StoredSystem<S>, residual: &mut [_]| {
-        let (of_nodes, rest) = unknowns.as_chunks::<D>();
-        check_length("assemble", "unknowns (beyond the last node)", rest.len(), 0)?;
-        let integrand = Integrand::new(&*equation, &tables, &elem_node, coords, of_nodes);
-        let matrix = system.matrix.assembled_mut();
-        match &worksets {
-            Some(worksets) => {
-                fill.assemble(space, &IntrepidKernel::<D, NN, ND>::of_any(integrand, worksets)?, matrix, residual)
+    let work =
+        move |space: &Threads, coords: &[_], unknowns: &[_], system: &mut StoredSystem<Threads>, residual: &mut [_]| {
+            let (of_nodes, rest) = unknowns.as_chunks::<D>();
+            check_length("assemble", "unknowns (beyond the last node)", rest.len(), 0)?;
+            let integrand = Integrand::new(&*equation, &tables, &elem_node, coords, of_nodes);
+            let matrix = system.matrix.assembled_mut();
+            match &worksets {
+                Some(worksets) => {
+                    fill.assemble(space, &IntrepidKernel::<D, NN, ND>::of_any(integrand, worksets)?, matrix, residual)
+                }
+                None => fill.assemble(space, &EquationKernel::<D, NN, ND>::of_any(integrand)?, matrix, residual),
             }
-            None => fill.assemble(space, &EquationKernel::<D, NN, ND>::of_any(integrand)?, matrix, residual),
-        }
-    };
+        };
     Ok(HostAssembly { work: Box::new(work), stored_bytes, additions, calls: Box::new(calls) })
 }
 
-impl<S: HostSpace> Assemble for S {
+impl Assemble for Threads {
     const STRATEGY: Strategy = Strategy::Colour;
 
-    type Assembly = HostAssembly<S>;
+    type Assembly = HostAssembly;
 
     fn dof_graph(&self, nodes: Graph, dofs: usize) -> Result<Graph> {
         if dofs == 1 { Ok(nodes) } else { nodes.with_dofs(self, dofs) }
@@ -113,8 +115,8 @@ impl<S: HostSpace> Assemble for S {
         choice: AssemblyChoice,
         model: &Model,
         on: FieldOn<'_, HostMemory>,
-        system: &StoredSystem<S>,
-    ) -> Result<HostAssembly<S>> {
+        system: &StoredSystem<Threads>,
+    ) -> Result<HostAssembly> {
         let AssemblyChoice { strategy, kernel, workset } = choice;
         let (crs, elem) = (system.matrix.assembled().graph().clone(), system.places.clone());
         check_length("assembly", "elem_node (nodes per element)", on.elem_node.nodes_per_elem(), on.element.nodes())?;
@@ -134,7 +136,7 @@ impl<S: HostSpace> Assemble for S {
                     let make = || Worksets::new(tables, on.elem_node.elem_count(), workset, self.concurrency());
                     (kernel == Kernel::Intrepid).then(make).transpose().map(|worksets| worksets.map(Arc::new))
                 };
-                of_element::<S, $dofs, $nodes, { $dofs * $nodes }>(self, $equation, on, fill, worksets)
+                of_element::<$dofs, $nodes, { $dofs * $nodes }>(self, $equation, on, fill, worksets)
             }};
         }
         match model.equation {
@@ -144,7 +146,7 @@ impl<S: HostSpace> Assemble for S {
     }
 
     fn system_bytes(_: Strategy, storage: MatrixStorage, sizes: &Sizes, pattern: u64) -> [u64; 2] {
-        [pattern + HostMatrix::<S>::bytes(storage, &sizes.matrix()); 2]
+        [pattern + HostMatrix::bytes(storage, &sizes.matrix()); 2]
     }
 
     fn strategy_bytes(strategy: Strategy, [rows, slots, columns, _]: [u64; 4]) -> [u64; 2] {
@@ -166,10 +168,10 @@ impl<S: HostSpace> Assemble for S {
 
     fn assemble(
         &self,
-        assembly: &mut HostAssembly<S>,
+        assembly: &mut HostAssembly,
         node_coord: &[[f64; 3]],
         unknowns: &[f64],
-        system: &mut StoredSystem<S>,
+        system: &mut StoredSystem<Threads>,
         residual: &mut [f64],
     ) -> Result<()> {
         (assembly.work)(self, node_coord, unknowns, system, residual)
@@ -179,9 +181,9 @@ impl<S: HostSpace> Assemble for S {
         let matrix = system.matrix.assembled();
         let rows = matrix.graph().rows();
         check_at_least("inverse_diagonal", "inverse", inverse.len(), rows)?;
-        let blocks = inverse[..rows].par_chunks_mut(S::CHUNK).enumerate();
+        let blocks = inverse[..rows].par_chunks_mut(Threads::CHUNK).enumerate();
         self.try_for_each(blocks, |(block, inverse)| {
-            for (row, inverse) in (block * S::CHUNK..).zip(inverse) {
+            for (row, inverse) in (block * Threads::CHUNK..).zip(inverse) {
                 let value = matrix.get(row, row as LocalOrdinal);
                 let value = value.ok_or_else(|| Error::Invalid(format!("row {row} has no entry on the diagonal")))?;
                 *inverse = if value > 0.0 { value.recip() } else { f64::NAN };
@@ -190,15 +192,15 @@ impl<S: HostSpace> Assemble for S {
         })
     }
 
-    fn stored_bytes(assembly: &HostAssembly<S>) -> u64 {
+    fn stored_bytes(assembly: &HostAssembly) -> u64 {
         assembly.stored_bytes
     }
 
-    fn contractions(assembly: &HostAssembly<S>) -> ContractionCalls {
+    fn contractions(assembly: &HostAssembly) -> ContractionCalls {
         (assembly.calls)()
     }
 
-    fn additions(assembly: &HostAssembly<S>) -> Option<Additions> {
+    fn additions(assembly: &HostAssembly) -> Option<Additions> {
         assembly.additions
     }
 

@@ -17,7 +17,7 @@ use crate::fill::Wanted;
 use crate::graph::{NodeElem, Position, with_positions};
 use crate::mesh::{ElemNode, Sizes};
 use crate::space::lanes::LANES;
-use crate::space::{HostSpace, even_bounds, split_at, try_zeroed};
+use crate::space::{Threads, even_bounds, split_at, try_zeroed};
 use crate::{LocalOrdinal, Result};
 use rayon::prelude::*;
 
@@ -45,7 +45,7 @@ enum Arrays<const NN: usize> {
 }
 
 impl<const NN: usize> Gather<NN> {
-    pub(super) fn new<S: HostSpace>(space: &S, elem_node: &ElemNode, rows: usize) -> Result<Self> {
+    pub(super) fn new(space: &Threads, elem_node: &ElemNode, rows: usize) -> Result<Self> {
         let lists = NodeElem::new(space, elem_node, rows)?;
         // One piece per thread: every further cut would duplicate more elements.
         let bounds = even_bounds(rows, space.concurrency(), 1);
@@ -69,9 +69,9 @@ impl<const NN: usize> Gather<NN> {
         }
     }
 
-    pub(super) fn assemble<S: HostSpace>(
+    pub(super) fn assemble(
         &mut self,
-        space: &S,
+        space: &Threads,
         kernel: &dyn ElementKernel<NN>,
         graph: Pattern<'_>,
         output: Output<'_>,
@@ -174,8 +174,8 @@ fn add_up<'a, P: Position>(
     }
 }
 
-fn compute_all<S: HostSpace, const NN: usize>(
-    space: &S,
+fn compute_all<const NN: usize>(
+    space: &Threads,
     kernel: &dyn ElementKernel<NN>,
     wanted: Wanted,
     elem_count: usize,

@@ -5,7 +5,7 @@ use crate::contraction::Sum;
 use crate::fill::{Parts, Strategy};
 use crate::graph::{self, Graph};
 use crate::mesh::ElemNode;
-use crate::space::{HostSpace, Serial, Threads};
+use crate::space::{Serial, Threads};
 use crate::sparse::CrsMatrix;
 
 /// An entry that no sum of whole numbers rounds, or one that depends on the order of the sum.
@@ -43,8 +43,8 @@ fn tables(n: u32) -> (ElemNode, ElemNode, ElemNode) {
 }
 
 /// Adds a group to a matrix and a residual.
-fn add<S: HostSpace, const NN: usize>(
-    space: &S,
+fn add<const NN: usize>(
+    space: &Threads,
     strategy: Strategy,
     (whole, group, graph): (bool, usize, &Graph),
     matrix: &mut CrsMatrix,
@@ -60,13 +60,13 @@ fn add<S: HostSpace, const NN: usize>(
 }
 
 /// Values and residual of all three groups, of garbage.
-fn assembled<S: HostSpace>(space: &S, strategy: Strategy, whole: bool, graphs: &[Graph]) -> (Vec<f64>, Vec<f64>) {
+fn assembled(space: &Threads, strategy: Strategy, whole: bool, graphs: &[Graph]) -> (Vec<f64>, Vec<f64>) {
     let crs = &graphs[0].crs;
     let mut matrix = CrsMatrix::new(crs.clone(), vec![f64::NAN; crs.nnz()]).unwrap();
     let mut residual = vec![f64::NAN; crs.rows()];
-    add::<_, 8>(space, strategy, (whole, 0, &graphs[0]), &mut matrix, &mut residual);
-    add::<_, 4>(space, strategy, (whole, 1, &graphs[1]), &mut matrix, &mut residual);
-    add::<_, 4>(space, strategy, (whole, 2, &graphs[2]), &mut matrix, &mut residual);
+    add::<8>(space, strategy, (whole, 0, &graphs[0]), &mut matrix, &mut residual);
+    add::<4>(space, strategy, (whole, 1, &graphs[1]), &mut matrix, &mut residual);
+    add::<4>(space, strategy, (whole, 2, &graphs[2]), &mut matrix, &mut residual);
     (matrix.into_parts().1, residual)
 }
 

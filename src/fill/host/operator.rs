@@ -18,7 +18,7 @@ use crate::graph::NodeElem;
 use crate::mesh::ElemNode;
 use crate::space::atomic::{AtomicF64, atomic_view};
 use crate::space::lanes::Lanes;
-use crate::space::{HostMemory, HostSpace, try_zeroed};
+use crate::space::{HostMemory, Threads, try_zeroed};
 use multiversion::multiversion;
 use multiversion::target::match_target;
 use rayon::prelude::*;
@@ -184,9 +184,9 @@ impl<const D: usize> Rows<'_, D> {
 impl<const D: usize> ElementOperator<D> {
     /// Overwrites `out` with the sums of element vectors. With `masked`, fields are masked by the conditions and fixed unknowns get
     /// those of x; else fixed unknowns get 0.
-    fn sum<S: HostSpace>(
+    fn sum(
         &mut self,
-        space: &S,
+        space: &Threads,
         part: Part,
         coords: &[[f64; DIM]],
         x: &[f64],
@@ -224,8 +224,8 @@ impl<const D: usize> ElementOperator<D> {
                     });
                 });
                 let vectors = vectors.as_chunks::<D>().0;
-                space.for_each(out.par_chunks_mut(S::CHUNK).enumerate(), |(chunk, out)| {
-                    for (node, out) in (chunk * S::CHUNK..).zip(out) {
+                space.for_each(out.par_chunks_mut(Threads::CHUNK).enumerate(), |(chunk, out)| {
+                    for (node, out) in (chunk * Threads::CHUNK..).zip(out) {
                         let mut sums = [0.0; D];
                         for &slot in lists.slots(node) {
                             for c in 0..D {
@@ -240,8 +240,8 @@ impl<const D: usize> ElementOperator<D> {
                 return Ok(());
             }
         };
-        space.for_each(out.par_chunks_mut(S::CHUNK).enumerate(), |(chunk, out)| {
-            for (node, out) in (chunk * S::CHUNK..).zip(out) {
+        space.for_each(out.par_chunks_mut(Threads::CHUNK).enumerate(), |(chunk, out)| {
+            for (node, out) in (chunk * Threads::CHUNK..).zip(out) {
                 for c in 0..D {
                     out[c] = if fixed[node][c] != 0 { own(node, c) } else { 0.0 };
                 }
@@ -256,8 +256,8 @@ impl<const D: usize> ElementOperator<D> {
 }
 
 impl<const D: usize> ElementOperator<D> {
-    fn new<S: HostSpace>(
-        space: &S,
+    fn new(
+        space: &Threads,
         strategy: Strategy,
         equation: Box<dyn AnyEquation<D>>,
         on: FieldOn<'_, HostMemory>,
@@ -293,9 +293,9 @@ impl<const D: usize> ElementOperator<D> {
         })
     }
 
-    fn linearise<S: HostSpace>(
+    fn linearise(
         &mut self,
-        space: &S,
+        space: &Threads,
         coords: &[[f64; DIM]],
         unknowns: &[f64],
         residual: &mut [f64],
@@ -315,7 +315,7 @@ impl<const D: usize> ElementOperator<D> {
     }
 }
 
-impl<S: HostSpace> ApplyModel for S {
+impl ApplyModel for Threads {
     type ModelOperator = HostOperator;
 
     fn model_operator(
@@ -355,7 +355,7 @@ impl<S: HostSpace> ApplyModel for S {
         node_coord: &[[f64; 3]],
         x: &[f64],
         y: &mut [f64],
-        sums: Option<&Reductions<S>>,
+        sums: Option<&Reductions<Threads>>,
     ) -> Result<()> {
         if sums.map_or(Ok(false), Reductions::is_stopped)? {
             return Ok(());

@@ -7,7 +7,7 @@ use super::parts::{Output, Pattern};
 use crate::contraction::Sum;
 use crate::fill::Wanted;
 use crate::graph::{Position, with_positions};
-use crate::space::HostSpace;
+use crate::space::Threads;
 use crate::space::atomic::{AtomicF64, add, add_unshared, atomic_view};
 use crate::space::lanes::LANES;
 use crate::sparse::CrsGraph;
@@ -59,12 +59,12 @@ pub(super) struct SharedSums<'a> {
 
 impl<'a> SharedSums<'a> {
     /// Shares values and residual among threads, zeroed unless the assembly adds to them.
-    pub(super) fn new<S: HostSpace>(space: &S, crs: &'a CrsGraph, output: Output<'a>) -> Self {
+    pub(super) fn new(space: &Threads, crs: &'a CrsGraph, output: Output<'a>) -> Self {
         let Output { values, residual, sum, wanted } = output;
         if sum == Sum::Overwrite {
             // Large chunks, because zeroing does little work per item.
-            space.for_each(values.par_chunks_mut(8 * S::CHUNK), |values| values.fill(0.0));
-            space.for_each(residual.par_chunks_mut(8 * S::CHUNK), |residual| residual.fill(0.0));
+            space.for_each(values.par_chunks_mut(8 * Threads::CHUNK), |values| values.fill(0.0));
+            space.for_each(residual.par_chunks_mut(8 * Threads::CHUNK), |residual| residual.fill(0.0));
         }
         SharedSums { crs, values: atomic_view(values), residual: atomic_view(residual), wanted }
     }

@@ -9,7 +9,7 @@ use super::batches::HeapBatch;
 use super::kernel::Evaluate;
 use crate::graph::NodeElem;
 use crate::space::lanes::LANES;
-use crate::space::{HostSpace, try_push, try_zeroed};
+use crate::space::{Threads, try_push, try_zeroed};
 use crate::{LocalOrdinal, Result};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -33,11 +33,7 @@ pub(super) struct Window<const NN: usize> {
 }
 
 /// Makes a window for each piece of rows between `bounds`.
-pub(super) fn windows<S: HostSpace, const NN: usize>(
-    space: &S,
-    lists: &NodeElem,
-    bounds: &[usize],
-) -> Result<Vec<Window<NN>>> {
+pub(super) fn windows<const NN: usize>(space: &Threads, lists: &NodeElem, bounds: &[usize]) -> Result<Vec<Window<NN>>> {
     let mut windows: Vec<Option<Window<NN>>> = bounds.iter().skip(1).map(|_| None).collect();
     space.try_for_each(windows.par_iter_mut().zip(bounds.par_windows(2)), |(window, rows)| {
         *window = Some(Window::new(lists, rows[0]..rows[1])?);

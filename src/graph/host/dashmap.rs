@@ -7,7 +7,7 @@ use super::smaller::sort_row;
 use crate::graph::step;
 use crate::mesh::{ElemNode, Sizes};
 use crate::space::atomic::atomic_view;
-use crate::space::{HostSpace, StepTimes, admit, even_bounds, offsets, split_at, try_reserve, try_zeroed};
+use crate::space::{StepTimes, Threads, admit, even_bounds, offsets, split_at, try_reserve, try_zeroed};
 use crate::sparse::CrsGraph;
 use crate::{LocalOrdinal, Result};
 use ::dashmap::DashMap;
@@ -33,12 +33,7 @@ pub(super) fn bytes(sizes: &Sizes, pattern: u64) -> u64 {
     4 * sizes.owned + 8 * pairs + tables.max(pattern)
 }
 
-pub(super) fn build<S: HostSpace>(
-    space: &S,
-    elem_node: &ElemNode,
-    rows: usize,
-    times: &mut StepTimes,
-) -> Result<CrsGraph> {
+pub(super) fn build(space: &Threads, elem_node: &ElemNode, rows: usize, times: &mut StepTimes) -> Result<CrsGraph> {
     let expected = expected_pairs(elem_node, rows);
     // The crate aborts when its memory is not available. Its tables are powers of two, at most 7/8 full.
     admit("pairs of dashmap", (expected * 8 / 7).next_power_of_two() * SLOT)?;
@@ -92,8 +87,8 @@ fn for_each_pair(nodes: &[LocalOrdinal], rows: usize, mut insert: impl FnMut(u32
 ///
 /// Each pair stores each of its nodes in the other's row. An atomic counter per row gives the place; sorting the row
 /// then makes the result independent of the order of the threads.
-fn to_graph<S: HostSpace>(
-    space: &S,
+fn to_graph(
+    space: &Threads,
     elem_node: &ElemNode,
     mut counts: Vec<u32>,
     keys: &[u64],
@@ -113,7 +108,7 @@ fn to_graph<S: HostSpace>(
             cells[(row_map[row as usize] + u64::from(place)) as usize].store(column, Relaxed);
         }
     };
-    space.for_each(keys.par_chunks(S::CHUNK), |keys| {
+    space.for_each(keys.par_chunks(Threads::CHUNK), |keys| {
         for (low, high) in keys.iter().map(|&key| ((key >> 32) as u32, key as u32)) {
             put(low, high);
             if low != high {

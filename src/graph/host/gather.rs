@@ -15,13 +15,13 @@ use crate::graph::slots::Slots;
 use crate::graph::step;
 use crate::mesh::{ElemNode, Sizes};
 use crate::space::atomic::{Atomic, atomic_view};
-use crate::space::{HostSpace, StepTimes, even_bounds, offsets, split_at, try_reserve, try_zeroed};
+use crate::space::{StepTimes, Threads, even_bounds, offsets, split_at, try_reserve, try_zeroed};
 use crate::sparse::CrsGraph;
 use crate::{LocalOrdinal, Result};
 use rayon::prelude::*;
 
-pub(super) fn build<S: HostSpace>(
-    space: &S,
+pub(super) fn build(
+    space: &Threads,
     elem_node: &ElemNode,
     rows: usize,
     times: &mut StepTimes,
@@ -36,7 +36,7 @@ pub(super) fn build<S: HostSpace>(
     let bounds = even_bounds(rows, 8 * space.concurrency(), ROWS);
     let mut columns: Vec<Vec<LocalOrdinal>> = bounds.iter().skip(1).map(|_| Vec::new()).collect();
     let positions = with_position_type!(most, P => {
-        let mut positions = all_none::<S, P>(space, elem_node, rows, elem_node.as_slice().len() * per_elem)?;
+        let mut positions = all_none::<P>(space, elem_node, rows, elem_node.as_slice().len() * per_elem)?;
         let cells = atomic_view(&mut positions);
         let pieces = split_at(&mut counts, bounds.iter().copied()).into_par_iter().zip(&mut columns).enumerate();
         space.try_for_each(pieces, |(piece, (counts, columns))| {
@@ -71,10 +71,10 @@ pub(super) fn bytes(sizes: &Sizes) -> u64 {
 
 /// Returns the positions before any row is gathered. Only rows of other ranks keep the mark, so a table without such
 /// rows needs no fill.
-fn all_none<S: HostSpace, P: Position>(space: &S, elem_node: &ElemNode, rows: usize, len: usize) -> Result<Vec<P>> {
+fn all_none<P: Position>(space: &Threads, elem_node: &ElemNode, rows: usize, len: usize) -> Result<Vec<P>> {
     let mut positions = try_zeroed::<P>("positions of elements", len)?;
     if rows < elem_node.node_count() {
-        space.for_each(positions.par_chunks_mut(S::CHUNK), |positions| positions.fill(P::NONE));
+        space.for_each(positions.par_chunks_mut(Threads::CHUNK), |positions| positions.fill(P::NONE));
     }
     Ok(positions)
 }

@@ -1,21 +1,21 @@
 //! The union of the patterns of several element groups, row by row.
 
 use crate::graph::{ElemGraph, Graph};
-use crate::space::{HostSpace, even_bounds, offsets, split_at, try_zeroed};
+use crate::space::{Threads, even_bounds, offsets, split_at, try_zeroed};
 use crate::sparse::CrsGraph;
 use crate::{LocalOrdinal, Result};
 use rayon::prelude::*;
 use std::sync::Arc;
 
 /// Gives the graphs the union of their patterns.
-pub(super) fn unite<S: HostSpace>(space: &S, graphs: Vec<Graph>) -> Result<Vec<Graph>> {
+pub(super) fn unite(space: &Threads, graphs: Vec<Graph>) -> Result<Vec<Graph>> {
     let patterns: Vec<&CrsGraph> = graphs.iter().map(|graph| &*graph.crs).collect();
     let (rows, columns) = (patterns[0].rows(), patterns[0].columns());
     let mut counts = try_zeroed::<u32>("row lengths", rows)?;
-    space.for_each(counts.par_chunks_mut(S::CHUNK).enumerate(), |(chunk, counts)| {
+    space.for_each(counts.par_chunks_mut(Threads::CHUNK).enumerate(), |(chunk, counts)| {
         let mut heads = Vec::new();
         for (i, count) in counts.iter_mut().enumerate() {
-            *count = merge(&patterns, chunk * S::CHUNK + i, &mut heads, |_| ());
+            *count = merge(&patterns, chunk * Threads::CHUNK + i, &mut heads, |_| ());
         }
     });
     let row_map = offsets(space, &counts)?;
@@ -23,7 +23,7 @@ pub(super) fn unite<S: HostSpace>(space: &S, graphs: Vec<Graph>) -> Result<Vec<G
         Some(graph) => graph.crs.clone(),
         None => {
             let mut entries = try_zeroed::<LocalOrdinal>("columns", row_map[rows] as usize)?;
-            let bounds = even_bounds(rows, rows.div_ceil(S::CHUNK), 1);
+            let bounds = even_bounds(rows, rows.div_ceil(Threads::CHUNK), 1);
             let pieces = split_at(&mut entries, bounds.iter().map(|&row| row_map[row] as usize));
             space.for_each(pieces.into_par_iter().zip(bounds.par_windows(2)), |(entries, rows)| {
                 let (mut heads, mut entries) = (Vec::new(), entries.iter_mut());

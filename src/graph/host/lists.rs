@@ -7,7 +7,7 @@
 use crate::graph::NodeElem;
 use crate::graph::slots::{CooIndex, IGNORED, Slots};
 use crate::mesh::ElemNode;
-use crate::space::{HostSpace, even_bounds, exclusive_scan, split_at, try_collect, try_zeroed};
+use crate::space::{Threads, even_bounds, exclusive_scan, split_at, try_collect, try_zeroed};
 use crate::{LocalOrdinal, Result, RowOffset};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -20,13 +20,13 @@ impl NodeElem {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) when the memory is not available.
-    pub fn new<S: HostSpace>(space: &S, elem_node: &ElemNode, rows: usize) -> Result<Self> {
+    pub fn new(space: &Threads, elem_node: &ElemNode, rows: usize) -> Result<Self> {
         Self::of_slots(space, rows, &Slots::of_table(elem_node))
     }
 
     /// Builds the lists of slots of the rows `0..rows`.
-    pub(crate) fn of_slots<S: HostSpace>(
-        space: &S,
+    pub(crate) fn of_slots(
+        space: &Threads,
         rows: usize,
         input: &Slots<'_, impl CooIndex, impl CooIndex>,
     ) -> Result<Self> {
@@ -85,8 +85,8 @@ impl NodeElem {
 
 /// Lowest and highest row of each block of slots; the lowest is above the highest in a block without rows. One thread visits
 /// all blocks and needs no spans.
-fn spans<S: HostSpace>(
-    space: &S,
+fn spans(
+    space: &Threads,
     input: &Slots<'_, impl CooIndex, impl CooIndex>,
 ) -> Result<Vec<(LocalOrdinal, LocalOrdinal)>> {
     let (blocks, first) = (input.count().div_ceil(BLOCK), (0, LocalOrdinal::MAX));

@@ -10,7 +10,7 @@ use super::smaller::sort_row;
 use crate::graph::{MapCounts, MapStats, step};
 use crate::mesh::{ElemNode, Sizes};
 use crate::space::atomic::atomic_view;
-use crate::space::{HostSpace, StepTimes, even_bounds, offsets, split_at, try_reserve, try_zeroed};
+use crate::space::{StepTimes, Threads, even_bounds, offsets, split_at, try_reserve, try_zeroed};
 use crate::sparse::CrsGraph;
 use crate::{LocalOrdinal, Result};
 use multiversion::multiversion;
@@ -21,8 +21,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 /// Elements per task.
 const BLOCK: usize = 512;
 
-pub(super) fn build<S: HostSpace>(
-    space: &S,
+pub(super) fn build(
+    space: &Threads,
     elem_node: &ElemNode,
     rows: usize,
     times: &mut StepTimes,
@@ -61,14 +61,14 @@ pub(super) fn bytes(sizes: &Sizes) -> u64 {
 }
 
 /// Returns the number of slots for each row, in which all its columns fit.
-fn room<S: HostSpace>(space: &S, elem_node: &ElemNode, rows: usize) -> Result<Vec<u32>> {
+fn room(space: &Threads, elem_node: &ElemNode, rows: usize) -> Result<Vec<u32>> {
     let mut counts = try_zeroed::<u32>("row lengths", rows)?;
     let cells = atomic_view(&mut counts);
-    space.for_each(elem_node.as_slice().par_chunks(S::CHUNK), |nodes| {
+    space.for_each(elem_node.as_slice().par_chunks(Threads::CHUNK), |nodes| {
         nodes.iter().filter_map(|&node| cells.get(node as usize)).for_each(|cell| _ = cell.fetch_add(1, Relaxed));
     });
     let (others, columns) = (elem_node.nodes_per_elem() as u64 - 1, elem_node.node_count() as u64);
-    space.for_each(counts.par_chunks_mut(S::CHUNK), |counts| {
+    space.for_each(counts.par_chunks_mut(Threads::CHUNK), |counts| {
         // A row without elements has no columns.
         let room = |elems: u32| if elems == 0 { 0 } else { (u64::from(elems) * others + 1).min(columns) };
         counts.iter_mut().for_each(|count| *count = room(*count) as u32);
@@ -77,8 +77,8 @@ fn room<S: HostSpace>(space: &S, elem_node: &ElemNode, rows: usize) -> Result<Ve
 }
 
 /// Inserts the pairs of all elements. When inserts fail, a larger map keeps the pairs and all are inserted again.
-fn insert_all<S: HostSpace>(
-    space: &S,
+fn insert_all(
+    space: &Threads,
     elem_node: &ElemNode,
     mut map: PairMap,
     room: &mut [u32],
@@ -98,7 +98,7 @@ fn insert_all<S: HostSpace>(
 }
 
 /// Inserts the pairs of all elements once and returns how many the map had already.
-fn insert<S: HostSpace>(space: &S, elem_node: &ElemNode, map: &mut PairMap) -> u64 {
+fn insert(space: &Threads, elem_node: &ElemNode, map: &mut PairMap) -> u64 {
     let (rows, view, duplicates) = (map.rows(), map.view(), AtomicU64::new(0));
     let per_elem = elem_node.nodes_per_elem();
     space.for_each(elem_node.as_slice().par_chunks(BLOCK * per_elem), |elems| {
@@ -116,10 +116,10 @@ fn insert<S: HostSpace>(space: &S, elem_node: &ElemNode, map: &mut PairMap) -> u
 }
 
 /// Counts the columns of each row. Returns the number of slots that the longest search for a pair reads.
-fn count<S: HostSpace>(space: &S, map: &PairMap, counts: &mut [u32]) -> u64 {
+fn count(space: &Threads, map: &PairMap, counts: &mut [u32]) -> u64 {
     let longest = AtomicU64::new(0);
-    space.for_each(counts.par_chunks_mut(S::CHUNK).enumerate(), |(chunk, counts)| {
-        longest.fetch_max(count_rows(map, chunk * S::CHUNK, counts).into(), Relaxed);
+    space.for_each(counts.par_chunks_mut(Threads::CHUNK).enumerate(), |(chunk, counts)| {
+        longest.fetch_max(count_rows(map, chunk * Threads::CHUNK, counts).into(), Relaxed);
     });
     longest.into_inner()
 }

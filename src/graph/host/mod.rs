@@ -25,11 +25,11 @@ pub(crate) use unite_row::RowUnion;
 use super::{BuildGraph, ElemGraph, Graph, Strategy, step};
 use crate::Result;
 use crate::mesh::{ElemNode, Sizes};
-use crate::space::{HostSpace, StepTimes};
+use crate::space::{StepTimes, Threads};
 use crate::sparse::CrsGraph;
 use std::sync::Arc;
 
-impl<S: HostSpace> BuildGraph for S {
+impl BuildGraph for Threads {
     fn build_graph(&self, elem_node: &ElemNode, rows: usize, strategy: Strategy) -> Result<Graph> {
         let (mut times, mut map_stats) = (StepTimes::default(), None);
         let (crs, elem) = match strategy {
@@ -67,8 +67,8 @@ impl<S: HostSpace> BuildGraph for S {
     }
 }
 
-fn with_elem_graph<S: HostSpace>(
-    space: &S,
+fn with_elem_graph(
+    space: &Threads,
     elem_node: &ElemNode,
     crs: CrsGraph,
     times: &mut StepTimes,

@@ -7,7 +7,7 @@
 
 use super::pair_insert::{ABSENT, PairMapView, home, stored};
 use crate::space::atomic::{AtomicU64, atomic_view};
-use crate::space::{HostSpace, offsets, try_zeroed};
+use crate::space::{Threads, offsets, try_zeroed};
 use crate::{LocalOrdinal, Result, RowOffset};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -25,7 +25,7 @@ impl PairMap {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) when the memory is not available.
-    pub fn new<S: HostSpace>(space: &S, room: &[u32]) -> Result<Self> {
+    pub fn new(space: &Threads, room: &[u32]) -> Result<Self> {
         let starts = offsets(space, room)?;
         let slots = try_zeroed("pair map", starts[room.len()] as usize)?;
         Ok(PairMap { slots, starts, failed: AtomicU64::new(0) })
@@ -52,9 +52,9 @@ impl PairMap {
     }
 
     /// Returns the number of pairs. Reads all slots.
-    pub fn len<S: HostSpace>(&self, space: &S) -> usize {
+    pub fn len(&self, space: &Threads) -> usize {
         let sum = AtomicUsize::new(0);
-        space.for_each(self.slots.par_chunks(S::CHUNK), |slots| {
+        space.for_each(self.slots.par_chunks(Threads::CHUNK), |slots| {
             sum.fetch_add(slots.iter().filter(|&&slot| slot != ABSENT).count(), Relaxed);
         });
         sum.into_inner()
@@ -71,9 +71,9 @@ impl PairMap {
     }
 
     /// Calls `f(row, column)` once per pair, in any order and on any thread of the space.
-    pub fn for_each_key<S: HostSpace>(&self, space: &S, f: impl Fn(LocalOrdinal, LocalOrdinal) + Send + Sync) {
-        space.for_each(self.starts[..self.rows()].par_chunks(S::CHUNK).enumerate(), |(chunk, starts)| {
-            for row in chunk * S::CHUNK..chunk * S::CHUNK + starts.len() {
+    pub fn for_each_key(&self, space: &Threads, f: impl Fn(LocalOrdinal, LocalOrdinal) + Send + Sync) {
+        space.for_each(self.starts[..self.rows()].par_chunks(Threads::CHUNK).enumerate(), |(chunk, starts)| {
+            for row in chunk * Threads::CHUNK..chunk * Threads::CHUNK + starts.len() {
                 let full = self.slots_of(row).iter().filter(|&&slot| slot != ABSENT);
                 full.for_each(|&slot| f(row as LocalOrdinal, slot - 1));
             }
@@ -84,7 +84,7 @@ impl PairMap {
     ///
     /// # Errors
     /// Those of [`new`](Self::new).
-    pub fn rehash<S: HostSpace>(&self, space: &S, room: &[u32]) -> Result<Self> {
+    pub fn rehash(&self, space: &Threads, room: &[u32]) -> Result<Self> {
         let mut larger = PairMap::new(space, room)?;
         let view = larger.view();
         self.for_each_key(space, |row, column| {

@@ -6,7 +6,7 @@
 use super::smaller::{COUNTED, smaller};
 use crate::graph::elem_graph::{ElemGraph, Position, Positions, with_position_type};
 use crate::mesh::ElemNode;
-use crate::space::{HostSpace, try_collect, try_zeroed};
+use crate::space::{Threads, try_collect, try_zeroed};
 use crate::sparse::CrsGraph;
 use crate::{Error, Result};
 use multiversion::multiversion;
@@ -20,19 +20,14 @@ impl ElemGraph {
     /// # Errors
     /// [`Error::MissingEntry`] when the pattern lacks a pair of an owned row; it names the first one of the lowest element.
     /// [`Error::OutOfMemory`] when the memory is not available.
-    pub fn locate<S: HostSpace>(space: &S, elem_node: &ElemNode, crs: &CrsGraph) -> Result<Self> {
+    pub fn locate(space: &Threads, elem_node: &ElemNode, crs: &CrsGraph) -> Result<Self> {
         Self::locate_in(space, elem_node, crs, false)
     }
 
     /// Finds the position of each pair as [`locate`](Self::locate). A complete pattern has all pairs and is not checked.
-    pub(super) fn locate_in<S: HostSpace>(
-        space: &S,
-        elem_node: &ElemNode,
-        crs: &CrsGraph,
-        is_complete: bool,
-    ) -> Result<Self> {
+    pub(super) fn locate_in(space: &Threads, elem_node: &ElemNode, crs: &CrsGraph, is_complete: bool) -> Result<Self> {
         let positions =
-            with_position_type!(crs.longest_row(), P => locate_all::<S, P>(space, elem_node, crs, is_complete)?);
+            with_position_type!(crs.longest_row(), P => locate_all::<P>(space, elem_node, crs, is_complete)?);
         Ok(ElemGraph::from_parts(elem_node.clone(), positions, crs))
     }
 
@@ -58,19 +53,14 @@ impl ElemGraph {
 /// Index of a position that stands for none missing.
 const NONE_MISSING: usize = usize::MAX;
 
-fn locate_all<S: HostSpace, P: Position>(
-    space: &S,
-    elem_node: &ElemNode,
-    crs: &CrsGraph,
-    is_complete: bool,
-) -> Result<Vec<P>> {
+fn locate_all<P: Position>(space: &Threads, elem_node: &ElemNode, crs: &CrsGraph, is_complete: bool) -> Result<Vec<P>> {
     let nodes_per_elem = elem_node.nodes_per_elem();
     let mut positions = try_zeroed::<P>("positions of elements", elem_node.as_slice().len() * nodes_per_elem)?;
     // Index of the lowest position without an entry.
     let missing = AtomicUsize::new(NONE_MISSING);
     // One row of an element matrix per item; chunks need not end with an element.
-    space.for_each(positions.par_chunks_mut(nodes_per_elem * S::CHUNK).enumerate(), |(chunk, positions)| {
-        let first = chunk * S::CHUNK;
+    space.for_each(positions.par_chunks_mut(nodes_per_elem * Threads::CHUNK).enumerate(), |(chunk, positions)| {
+        let first = chunk * Threads::CHUNK;
         if let Some(at) = locate_slots(elem_node, crs, is_complete, first, positions) {
             missing.fetch_min(first * nodes_per_elem + at, Relaxed);
         }

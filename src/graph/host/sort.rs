@@ -4,7 +4,7 @@
 
 use crate::graph::step;
 use crate::mesh::{ElemNode, Sizes};
-use crate::space::{HostSpace, StepTimes, even_bounds, offsets, split_at, try_zeroed};
+use crate::space::{StepTimes, Threads, even_bounds, offsets, split_at, try_zeroed};
 use crate::sparse::CrsGraph;
 use crate::{LocalOrdinal, Result};
 use rayon::prelude::*;
@@ -17,12 +17,7 @@ pub(super) fn bytes(sizes: &Sizes) -> u64 {
     4 * sizes.owned + 8 * sizes.nodes * sizes.nodes * sizes.elems
 }
 
-pub(super) fn build<S: HostSpace>(
-    space: &S,
-    elem_node: &ElemNode,
-    rows: usize,
-    times: &mut StepTimes,
-) -> Result<CrsGraph> {
+pub(super) fn build(space: &Threads, elem_node: &ElemNode, rows: usize, times: &mut StepTimes) -> Result<CrsGraph> {
     let per_elem = elem_node.nodes_per_elem();
     let mut keys = try_zeroed::<u64>("keys of all pairs", elem_node.as_slice().len() * per_elem)?;
     let table = elem_node.as_slice().par_chunks(per_elem * 64).zip(keys.par_chunks_mut(per_elem * per_elem * 64));

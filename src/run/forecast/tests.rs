@@ -6,7 +6,7 @@ use crate::comm::ranks::on_ranks;
 use crate::element::ElementType;
 use crate::graph;
 use crate::mesh::{BoxPart, BoxSpec, CoordinateMap, Face, Mesh};
-use crate::space::Serial;
+use crate::space::{Serial, Threads};
 use crate::sparse::Format;
 
 /// Rows of a slice.
@@ -175,7 +175,7 @@ fn a_ghost_and_a_sent_value_cost_what_they_do_by_hand() {
             variant,
             threads: 1,
         };
-        Forecast::of::<Serial>(sizes, &choices).stages[3]
+        Forecast::of::<Threads>(sizes, &choices).stages[3]
     };
     let (ghosts, sent) = (Sizes { ghosts: sizes.ghosts + 1, ..sizes }, Sizes { sent: sizes.sent + 1, ..sizes });
     for (operator, variant, ghost) in [

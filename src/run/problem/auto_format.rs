@@ -109,7 +109,7 @@ mod tests {
     use super::*;
     use crate::comm::Solo;
     use crate::comm::ranks::on_ranks;
-    use crate::space::{Cuda, Serial};
+    use crate::space::{Cuda, Threads};
 
     /// A matrix whose rows have `each` entries on average and at most `longest`; slices pad the entries by `more` percent.
     fn shape(is_symmetric: bool, rows: usize, [each, longest]: [usize; 2], more: usize) -> RowShape {
@@ -139,7 +139,7 @@ mod tests {
             assert_eq!(expected::<Cuda>(&deck, shape).format, format, "{shape:?}");
         }
         let usual = shape(true, many, [27, 27], 0);
-        assert_eq!(before::<Serial>(&deck, true, || Ok(usual), &Solo).unwrap().0.format, Format::Crs);
+        assert_eq!(before::<Threads>(&deck, true, || Ok(usual), &Solo).unwrap().0.format, Format::Crs);
         deck.matrix.format = Choice::Given(Format::Pattern);
         assert_eq!(chosen(&deck, usual), Format::Pattern);
         deck.matrix.format = Choice::Given(Format::Symmetric);

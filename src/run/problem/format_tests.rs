@@ -181,7 +181,7 @@ fn ranks_of_a_host_agree_on_a_format() {
     let is_final = |rows: [usize; 2]| {
         on_ranks_that_add(0, 2, |comm| {
             let shape = RowShape { rows: rows[comm.rank()], entries: 0, padded: 0, longest: 0, is_symmetric: true };
-            auto_format::before::<Serial>(&Deck::default(), true, || Ok(shape), comm).unwrap().1
+            auto_format::before::<Threads>(&Deck::default(), true, || Ok(shape), comm).unwrap().1
         })
     };
     let few = 1 << 15;

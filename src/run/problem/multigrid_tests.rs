@@ -135,11 +135,11 @@ fn nested_iteration_leaves_few_steps_on_every_element_map_and_number_of_ranks() 
 fn prepared<R>(
     nodes: [u64; 3],
     comm: &dyn Communicator,
-    work: impl for<'a> FnOnce(&Discrete<'a, Serial>, &Linear<Serial>, &mut Multigrid<'a, Serial>) -> R,
+    work: impl for<'a> FnOnce(&Discrete<'a, Threads>, &Linear<Threads>, &mut Multigrid<'a, Threads>) -> R,
 ) -> R {
     let mut deck = deck(ProblemKind::Heat, ElementType::Hex8, nodes);
     deck.mesh.map = "bubble:0.3".parse().unwrap();
-    let (phases, links) = (Phases::default(), Links::<Serial>::staged(comm));
+    let (phases, links) = (Phases::default(), Links::<Threads>::staged(comm));
     let mesh = made(&Serial, comm, ElementType::Hex8, share(&deck, comm).unwrap()).unwrap();
     let coarse = coarse_meshes(&Serial, &deck, comm, &mesh).unwrap();
     assert_eq!(coarse.len(), 2);
@@ -163,9 +163,9 @@ fn prepared<R>(
 /// Pseudo-random numbers by node and their image by the cycle.
 fn images<'a>(
     seed: u64,
-    discrete: &Discrete<'a, Serial>,
-    linear: &Linear<Serial>,
-    multigrid: &mut Multigrid<'a, Serial>,
+    discrete: &Discrete<'a, Threads>,
+    linear: &Linear<Threads>,
+    multigrid: &mut Multigrid<'a, Threads>,
 ) -> [Vec<f64>; 2] {
     let n = discrete.map().owned_count();
     let (mut vector, mut image) = (vec![0.0; n], vec![f64::NAN; n]);
@@ -274,7 +274,7 @@ fn a_last_level_with_too_many_unknowns_leaves_jacobi() {
             let spec = deck.spec(deck.mesh.nodes.unwrap()).unwrap();
             let last = coarse_boxes(&deck, &spec, ranks).last().map_or(u64::MAX, |(spec, _)| spec.node_count());
             deck.cg.preconditioner = Choice::Auto;
-            let chosen = preconditioned::<Serial>(&deck, &spec, ranks).preconditioning();
+            let chosen = preconditioned::<Threads>(&deck, &spec, ranks).preconditioning();
             let can_be_inverted = last.saturating_mul(kind.dofs() as u64) <= 2048;
             assert_eq!(chosen == Preconditioning::Multigrid, can_be_inverted, "{kind} on {ranks} ranks: {last} nodes");
             chosen

@@ -7,11 +7,11 @@ use crate::mesh::{BoxPart, BoxSpec, CoordinateMap, Mesh};
 use crate::run::problem::linear::Linear;
 use crate::run::{Deck, Phases, silent};
 use crate::solve::NonlinearProblem;
-use crate::space::Serial;
+use crate::space::{Serial, Threads};
 use crate::sparse::Format;
 
 /// Calls `work` with a problem on a twisted box whose first residual and Jacobian are assembled.
-fn assembled<R>(format: Format, work: impl FnOnce(Problem<'_, Serial>, [&Vec<f64>; 2]) -> R) -> R {
+fn assembled<R>(format: Format, work: impl FnOnce(Problem<'_, Threads>, [&Vec<f64>; 2]) -> R) -> R {
     let (mut deck, phases) = (Deck::default(), Phases::default());
     deck.matrix.format = Choice::Given(format);
     let spec = BoxSpec::new([9, 8, 7], [1.0; 3], CoordinateMap::TWIST).unwrap();

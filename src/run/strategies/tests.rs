@@ -59,12 +59,12 @@ fn ranks_agree_on_the_study() {
 }
 
 /// What `work` says of the study on each of 3 ranks, where `free` bytes are left to rank 1 and enough to the others.
-fn on_three<T: Send>(free: u64, work: impl Fn(&Study<'_, Serial>) -> T + Sync) -> Vec<T> {
+fn on_three<T: Send>(free: u64, work: impl Fn(&Study<'_, Threads>) -> T + Sync) -> Vec<T> {
     on_ranks(3, |comm| {
         let part = share(&deck([7, 5, 9]), comm).unwrap();
         let (sizes, nodes) = (Sizes::of_box(&part), part.spec().node_count());
         let mesh = made(&Serial, comm, ElementType::Hex8, part).unwrap();
-        let papers = choices::<Serial>(&Deck::default().resolved(), 1, &sizes);
+        let papers = choices::<Threads>(&Deck::default().resolved(), 1, &sizes);
         let free = if comm.rank() == 1 { free } else { 1 << 40 };
         work(&Study { space: &Serial, comm, mesh: &mesh, sizes, free, papers, rounds: 2, nodes })
     })
@@ -79,7 +79,7 @@ fn what_one_rank_cannot_hold_is_refused_on_all() {
 
 /// A strategy that `prepare` makes and whose result is the number of its calls times what `number` says of the rank.
 fn counted(
-    study: &Study<'_, Serial>,
+    study: &Study<'_, Threads>,
     prepare: impl FnOnce() -> crate::Result<usize>,
     number: impl Fn(usize) -> f64,
 ) -> crate::Result<Compared> {

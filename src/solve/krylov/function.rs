@@ -8,7 +8,7 @@ use super::Preconditioner;
 use crate::Result;
 use crate::blas::{Blas, Reductions};
 use crate::error::check_at_least;
-use crate::space::HostSpace;
+use crate::space::Threads;
 use crate::sparse::Operator;
 use std::cell::RefCell;
 use std::fmt;
@@ -56,7 +56,7 @@ pub fn preconditioner_fn<F: FnMut(&[f64], &mut [f64])>(apply: F) -> Precondition
     PreconditionerFn { apply }
 }
 
-impl<S: HostSpace, F: FnMut(&[f64], &mut [f64])> Operator<S> for OperatorFn<F> {
+impl<F: FnMut(&[f64], &mut [f64])> Operator<Threads> for OperatorFn<F> {
     fn rows(&self) -> usize {
         self.n
     }
@@ -70,14 +70,21 @@ impl<S: HostSpace, F: FnMut(&[f64], &mut [f64])> Operator<S> for OperatorFn<F> {
         2 * size_of::<f64>() * self.n
     }
 
-    fn apply(&self, _: &S, x: &mut [f64], y: &mut [f64]) -> Result<()> {
+    fn apply(&self, _: &Threads, x: &mut [f64], y: &mut [f64]) -> Result<()> {
         check_at_least("OperatorFn", "x", x.len(), self.n)?;
         check_at_least("OperatorFn", "y", y.len(), self.n)?;
         (self.apply.borrow_mut())(&x[..self.n], &mut y[..self.n]);
         Ok(())
     }
 
-    fn apply_dot(&self, space: &S, x: &mut [f64], y: &mut [f64], sums: &mut Reductions<S>, slot: usize) -> Result<()> {
+    fn apply_dot(
+        &self,
+        space: &Threads,
+        x: &mut [f64],
+        y: &mut [f64],
+        sums: &mut Reductions<Threads>,
+        slot: usize,
+    ) -> Result<()> {
         if sums.is_stopped()? {
             return Ok(());
         }
@@ -86,8 +93,8 @@ impl<S: HostSpace, F: FnMut(&[f64], &mut [f64])> Operator<S> for OperatorFn<F> {
     }
 }
 
-impl<S: HostSpace, F: FnMut(&[f64], &mut [f64])> Preconditioner<S> for PreconditionerFn<F> {
-    fn apply(&mut self, _: &S, n: usize, r: &[f64], z: &mut [f64]) -> Result<()> {
+impl<F: FnMut(&[f64], &mut [f64])> Preconditioner<Threads> for PreconditionerFn<F> {
+    fn apply(&mut self, _: &Threads, n: usize, r: &[f64], z: &mut [f64]) -> Result<()> {
         check_at_least("PreconditionerFn", "r", r.len(), n)?;
         check_at_least("PreconditionerFn", "z", z.len(), n)?;
         (self.apply)(&r[..n], &mut z[..n]);

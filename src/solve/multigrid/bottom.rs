@@ -156,11 +156,11 @@ mod tests {
     use crate::blas::Reductions;
     use crate::comm::ranks::on_ranks;
     use crate::comm::{Communicator, Solo};
-    use crate::space::Serial;
+    use crate::space::{Serial, Threads};
 
     #[test]
     fn too_many_unknowns_are_refused() {
-        let links = Links::<Serial>::staged(&Solo);
+        let links = Links::<Threads>::staged(&Solo);
         let error = Bottom::new(&Serial, &links, MOST_INVERTED + 1).unwrap_err().to_string();
         assert!(error.contains("2049 unknowns, at most 2048"), "{error}");
     }
@@ -173,7 +173,7 @@ mod tests {
         rows: usize,
     }
 
-    impl Operator<Serial> for Dense<'_> {
+    impl Operator<Threads> for Dense<'_> {
         fn rows(&self) -> usize {
             self.rows
         }
@@ -183,7 +183,7 @@ mod tests {
         fn bytes(&self) -> usize {
             0
         }
-        fn apply(&self, _: &Serial, x: &mut [f64], y: &mut [f64]) -> Result<()> {
+        fn apply(&self, _: &Threads, x: &mut [f64], y: &mut [f64]) -> Result<()> {
             let mut all = [0.0; 9];
             all[self.first..][..self.rows].copy_from_slice(x);
             self.comm.all_sum(&mut all);
@@ -195,10 +195,10 @@ mod tests {
         }
         fn apply_dot(
             &self,
-            _: &Serial,
+            _: &Threads,
             _: &mut [f64],
             _: &mut [f64],
-            _: &mut Reductions<Serial>,
+            _: &mut Reductions<Threads>,
             _: usize,
         ) -> Result<()> {
             unreachable!()
@@ -210,7 +210,7 @@ mod tests {
         let sizes = [[9, 0, 0], [2, 4, 3], [4, 1, 4], [0, 5, 4]];
         for rows in sizes {
             let errors = on_ranks(3, |comm| {
-                let (links, own) = (Links::<Serial>::staged(comm), rows[comm.rank()]);
+                let (links, own) = (Links::<Threads>::staged(comm), rows[comm.rank()]);
                 let operator = Dense { comm, first: rows[..comm.rank()].iter().sum(), rows: own };
                 let mut bottom = Bottom::new(&Serial, &links, own).unwrap();
                 bottom.invert(&Serial, &links, &operator).unwrap();

@@ -7,7 +7,7 @@
 
 use super::registry::host_copy;
 use super::{Format, FormatCopy, Formats, MatrixSizes, MatrixStorage};
-use crate::space::HostSpace;
+use crate::space::Threads;
 use crate::sparse::{CrsGraph, CrsMatrix, Operator};
 use crate::{Error, Result};
 use std::sync::Arc;
@@ -17,20 +17,20 @@ const IRREGULAR: usize = 4;
 
 /// A matrix on a host in a storage.
 #[derive(Debug)]
-pub struct HostMatrix<S: HostSpace> {
+pub struct HostMatrix {
     crs: CrsMatrix,
     /// What products read in place of the assembled matrix.
-    copy: Option<Box<dyn FormatCopy<S>>>,
+    copy: Option<Box<dyn FormatCopy<Threads>>>,
     /// Whether the copy has the assembled values, and whether entries that share a place were equal then.
     copied: Option<bool>,
 }
 
-impl<S: HostSpace> HostMatrix<S> {
+impl HostMatrix {
     /// Returns a matrix of a graph, with arbitrary values until it is assembled.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`] where the memory cannot be had; those of the format.
-    pub fn new(space: &S, storage: MatrixStorage, graph: Arc<CrsGraph>) -> Result<Self> {
+    pub fn new(space: &Threads, storage: MatrixStorage, graph: Arc<CrsGraph>) -> Result<Self> {
         let copy = host_copy(space, storage, &graph)?;
         Ok(HostMatrix { crs: CrsMatrix::unfilled_on(space, graph)?, copy, copied: None })
     }
@@ -57,7 +57,7 @@ impl<S: HostSpace> HostMatrix<S> {
     }
 
     /// Returns the matrix as products read it: in its storage after an [`update`](Formats::update), as it is assembled before.
-    pub fn operator(&self) -> &dyn Operator<S> {
+    pub fn operator(&self) -> &dyn Operator<Threads> {
         match &self.copy {
             Some(copy) if self.copied.is_some() => &**copy,
             _ => &self.crs,
@@ -73,18 +73,18 @@ fn unsuited<T>(result: Result<T>, other: T) -> Result<T> {
     }
 }
 
-impl<S: HostSpace> Formats for S {
-    type Matrix = HostMatrix<S>;
+impl Formats for Threads {
+    type Matrix = HostMatrix;
 
-    fn operator(matrix: &HostMatrix<S>) -> &dyn Operator<S> {
+    fn operator(matrix: &HostMatrix) -> &dyn Operator<Threads> {
         matrix.operator()
     }
 
-    fn in_f64(matrix: &HostMatrix<S>) -> &dyn Operator<S> {
+    fn in_f64(matrix: &HostMatrix) -> &dyn Operator<Threads> {
         &matrix.crs
     }
 
-    fn update(&self, matrix: &mut HostMatrix<S>) -> Result<bool> {
+    fn update(&self, matrix: &mut HostMatrix) -> Result<bool> {
         let HostMatrix { crs, copy, copied } = matrix;
         if copied.is_some() {
             return Ok(false);
@@ -97,9 +97,9 @@ impl<S: HostSpace> Formats for S {
 
     const CHOICES: &'static [Format] = &[Format::Symmetric, Format::Pattern];
 
-    fn store(&self, matrix: &mut HostMatrix<S>, storage: MatrixStorage) -> Result<bool> {
+    fn store(&self, matrix: &mut HostMatrix, storage: MatrixStorage) -> Result<bool> {
         let rows = matrix.crs.graph().rows();
-        let is_regular = |copy: &dyn FormatCopy<S>| IRREGULAR * copy.irregular_rows() <= rows;
+        let is_regular = |copy: &dyn FormatCopy<Threads>| IRREGULAR * copy.irregular_rows() <= rows;
         // Made, whether or not there is a copy.
         let made = unsuited(host_copy(self, storage, matrix.crs.graph()).map(Some), None)?;
         let Some(copy) = made.filter(|copy| copy.as_deref().is_none_or(is_regular)) else { return Ok(false) };
@@ -112,11 +112,11 @@ impl<S: HostSpace> Formats for S {
         Ok(suits)
     }
 
-    fn assembled_len(matrix: &HostMatrix<S>) -> usize {
+    fn assembled_len(matrix: &HostMatrix) -> usize {
         matrix.crs.values().len()
     }
 
-    fn values_mut(matrix: &mut HostMatrix<S>) -> &mut Vec<f64> {
+    fn values_mut(matrix: &mut HostMatrix) -> &mut Vec<f64> {
         matrix.assembled_mut().values_mut()
     }
 }

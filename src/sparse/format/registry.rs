@@ -7,7 +7,7 @@ use super::{crs, slices};
 use crate::Result;
 #[cfg(feature = "cuda")]
 use crate::space::cuda::{Cuda, CudaMemory};
-use crate::space::{HostSpace, named_choice};
+use crate::space::{Threads, named_choice};
 use crate::sparse::CrsGraph;
 use std::sync::Arc;
 
@@ -26,11 +26,11 @@ macro_rules! formats {
         }
 
         /// Makes the copy that products on a host read; `None`: they read the assembled matrix.
-        pub(super) fn host_copy<S: HostSpace>(
-            space: &S,
+        pub(super) fn host_copy(
+            space: &Threads,
             storage: MatrixStorage,
             graph: &Arc<CrsGraph>,
-        ) -> Result<Option<Box<dyn FormatCopy<S>>>> {
+        ) -> Result<Option<Box<dyn FormatCopy<Threads>>>> {
             match storage.format {
                 $(Format::$format => {
                     use $module as format;

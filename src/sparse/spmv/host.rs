@@ -3,7 +3,7 @@
 use super::{CrsMatrix, Spmv};
 use crate::blas::Reductions;
 use crate::error::{check_at_least, check_length};
-use crate::space::{HostSpace, Item, prefetch};
+use crate::space::{Item, Threads, prefetch};
 use crate::{Error, Result};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -15,14 +15,14 @@ const PREFETCH_DISTANCE: usize = 512;
 /// 0.75 of its triad bandwidth, four bring it to 1.1.)
 const WAYS: usize = 4;
 
-impl<V: HostValue, S: HostSpace> Spmv<V> for S {
-    const ROW_BLOCK: usize = S::CHUNK;
+impl<V: HostValue> Spmv<V> for Threads {
+    const ROW_BLOCK: usize = Threads::CHUNK;
 
     fn spmv(&self, a: &CrsMatrix<V>, x: &[f64], y: &mut [f64]) -> Result<()> {
         check("spmv", a, x, y)?;
         let rows = a.graph().rows();
-        self.for_each(y[..rows].par_chunks_mut(S::CHUNK).enumerate(), |(block, y)| {
-            V::rows(a, block * S::CHUNK, x, y);
+        self.for_each(y[..rows].par_chunks_mut(Threads::CHUNK).enumerate(), |(block, y)| {
+            V::rows(a, block * Threads::CHUNK, x, y);
         });
         Ok(())
     }
@@ -33,11 +33,11 @@ impl<V: HostValue, S: HostSpace> Spmv<V> for S {
         rows: Range<usize>,
         x: &[f64],
         y: &mut [f64],
-        sums: &mut Reductions<S>,
+        sums: &mut Reductions<Threads>,
         slot: usize,
     ) -> Result<()> {
         check("spmv_dot", a, x, y)?;
-        dot_of_pieces(self, a.graph().rows(), rows, x, y, sums, (slot, S::CHUNK), |first, y, partials| {
+        dot_of_pieces(self, a.graph().rows(), rows, x, y, sums, (slot, Threads::CHUNK), |first, y, partials| {
             partials[0] = V::rows_dot(a, first, x, y);
         })
     }
@@ -45,13 +45,13 @@ impl<V: HostValue, S: HostSpace> Spmv<V> for S {
 
 /// Multiplies `rows` of a matrix with `all` rows in pieces of `each` rows, a multiple of a chunk: `product(first, y, partials)` writes y = A x
 /// from row `first` on and the share of x.y of each chunk. The sum goes to the slot of `sums` as in [`Spmv::spmv_dot`].
-pub(in crate::sparse) fn dot_of_pieces<S: HostSpace>(
-    space: &S,
+pub(in crate::sparse) fn dot_of_pieces(
+    space: &Threads,
     all: usize,
     rows: Range<usize>,
     x: &[f64],
     y: &mut [f64],
-    sums: &mut Reductions<S>,
+    sums: &mut Reductions<Threads>,
     (slot, each): (usize, usize),
     product: impl Fn(usize, &mut [f64], &mut [f64]) + Send + Sync,
 ) -> Result<()> {
@@ -64,12 +64,13 @@ pub(in crate::sparse) fn dot_of_pieces<S: HostSpace>(
     }
     let Reductions { partials, scalars, .. } = sums;
     check_at_least("spmv_dot", "scalars", scalars.len(), slot + 1)?;
-    let blocks = rows.start / S::CHUNK..rows.end.div_ceil(S::CHUNK);
+    let blocks = rows.start / Threads::CHUNK..rows.end.div_ceil(Threads::CHUNK);
     // A range that began inside a block would overwrite the partial sum of the range before.
-    check_length("spmv_dot", "rows (its start in its block)", rows.start % S::CHUNK, 0)?;
+    check_length("spmv_dot", "rows (its start in its block)", rows.start % Threads::CHUNK, 0)?;
     check_at_least("spmv_dot", "partials", partials.len(), blocks.end)?;
     let end = blocks.end;
-    let pieces = y[rows.clone()].par_chunks_mut(each).zip(partials[blocks].par_chunks_mut(each / S::CHUNK)).enumerate();
+    let pieces =
+        y[rows.clone()].par_chunks_mut(each).zip(partials[blocks].par_chunks_mut(each / Threads::CHUNK)).enumerate();
     space.for_each(pieces, |(piece, (y, partials))| product(rows.start + piece * each, y, partials));
     // The last range adds the partial sums of all ranges, in the order of an undivided product: a split changes no bit.
     if rows.end == all {
@@ -183,7 +184,7 @@ mod tests {
 
     #[test]
     fn blocks_and_threads_change_no_bit() {
-        let rows = 3 * Serial::CHUNK + 17;
+        let rows = 3 * Threads::CHUNK + 17;
         let row_map = (0..=rows as u64).map(|i| 2 * i).collect();
         let entries: Vec<u32> = (0..rows as u32).flat_map(|i| [i, rows as u32 + (i * 7) % 31]).collect();
         let values = (0..2 * rows).map(|i| (i as f64 * 0.37).sin()).collect();
@@ -195,7 +196,7 @@ mod tests {
         assert!((sums.scalars[1] - expected).abs() < 1e-10 * rows as f64);
         let threads = Threads::new(3).unwrap();
         let (mut y2, mut sums2) = (vec![0.0; rows], Reductions::new(&threads, rows, 3).unwrap());
-        let split = 2 * Serial::CHUNK;
+        let split = 2 * Threads::CHUNK;
         for part in [0..split, split..rows] {
             threads.spmv_dot(&matrix, part, &x, &mut y2, &mut sums2, 1).unwrap();
         }

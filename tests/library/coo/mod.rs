@@ -10,7 +10,7 @@ use minifenl::Error;
 use minifenl::comm::{Communicator, Solo};
 use minifenl::contraction::Sum;
 use minifenl::fill::{Coo, DistributedCoo, ElementIndices};
-use minifenl::space::{HostSpace, Serial, Threads};
+use minifenl::space::{Serial, Threads};
 use rayon::prelude::*;
 use std::sync::Barrier;
 use support::Random;
@@ -136,7 +136,7 @@ fn the_largest_number_is_no_id() {
     assert!(new(&[5], &[5, 5, 5], &[5, 5, u64::MAX]).starts_with(&format!("j[2] {none}")));
     let table = |indices, per_elem| ElementIndices { indices, per_elem };
     let (one, wrong) = (table(&[5, 5, 5, 5], 2), table(&[5, 5, 5, u64::MAX], 2));
-    let of = |rows, columns| DistributedCoo::from_elements::<_, u64>(&Serial, &Solo, &[5], rows, columns).unwrap_err();
+    let of = |rows, columns| DistributedCoo::from_elements::<u64>(&Serial, &Solo, &[5], rows, columns).unwrap_err();
     assert!(of(wrong, one).to_string().starts_with(&format!("rows_of[1, 1] {none}")));
     assert!(of(one, wrong).to_string().starts_with(&format!("columns_of[1, 1] {none}")));
     // The next smaller one is an id like any other.

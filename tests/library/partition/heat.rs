@@ -5,26 +5,23 @@ use crate::thread_ranks::on_ranks;
 use minifenl::comm::Communicator;
 use minifenl::element::ElementType;
 use minifenl::element::equations::{Heat, Jacobian, Model, ModelEquation, Scalar};
-use minifenl::fill::{Assemble, Boundary, Dirichlet, FieldOn, Kernel, Strategy};
+use minifenl::fill::{Assemble, Dirichlet, FieldOn, Kernel, Strategy};
 use minifenl::graph;
 use minifenl::mesh::{BoxPart, BoxSpec, CoordinateMap, ElemNode, Mesh, MeshPart};
-use minifenl::space::{HostSpace, Serial, Threads};
-use minifenl::sparse::{CrsMatrix, Format, HostMatrix};
+use minifenl::space::{Serial, Threads};
+use minifenl::sparse::{CrsMatrix, Format};
 use std::collections::HashMap;
 use support::Random;
 
 /// Jacobian and residual of the first `rows` nodes.
-fn assembled<S>(
-    space: &S,
+fn assembled(
+    space: &Threads,
     (strategy, kernel): (Strategy, Kernel),
     elem_node: &ElemNode,
     rows: usize,
     node_coord: &[[f64; 3]],
     temperature: &[f64],
-) -> (CrsMatrix, Vec<f64>)
-where
-    S: HostSpace + Assemble<Matrix = HostMatrix<S>> + Boundary + graph::BuildGraph,
-{
+) -> (CrsMatrix, Vec<f64>) {
     let graph = graph::build(space, elem_node, rows, graph::Strategy::default()).unwrap();
     let free = Dirichlet::new(space, &graph.crs, &vec![0; elem_node.node_count()]).unwrap();
     let mut system = space.stored_system(strategy, Format::Crs.into(), graph, free).unwrap();

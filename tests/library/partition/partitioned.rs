@@ -9,10 +9,10 @@
 
 use minifenl::comm::{Communicator, Halo, Solo};
 use minifenl::fill::{self, Dirichlet, Fill, element_fn};
-use minifenl::graph::{self, BuildGraph};
+use minifenl::graph;
 use minifenl::mesh::{ElemNode, MeshPart};
 use minifenl::solve::{CgParams, CgWorkspace, DistributedOperator, Identity, LinearSystem, cg};
-use minifenl::space::{HostSpace, Serial, Threads};
+use minifenl::space::{Serial, Threads};
 use minifenl::sparse::CrsMatrix;
 use minifenl::{GlobalOrdinal, Result};
 use std::collections::BTreeMap;
@@ -158,8 +158,8 @@ struct System {
 
 impl System {
     /// Assembles the first `rows` nodes; `ids` holds the id of each node.
-    fn assemble<S: HostSpace + BuildGraph + fill::Boundary>(
-        space: &S,
+    fn assemble(
+        space: &Threads,
         strategy: fill::Strategy,
         elem_node: &ElemNode,
         rows: usize,
@@ -180,8 +180,8 @@ impl System {
     /// Solves for the owned unknowns, the first of `x`.
     fn solve(
         &self,
-        space: &Serial,
-        operator: &dyn minifenl::sparse::Operator<Serial>,
+        space: &Threads,
+        operator: &dyn minifenl::sparse::Operator<Threads>,
         comm: &dyn Communicator,
         x: &mut [f64],
     ) -> Result<()> {

@@ -10,7 +10,7 @@ use minifenl::solve::{
     CgParams, CgSteps, CgVariant, CgWorkspace, Identity, LinearSystem, Preconditioner, Reason, SolveInfo, TrueResidual,
     cg, cg_single_launch, true_residual,
 };
-use minifenl::space::{Array, Cuda, CudaMemory, ExecutionSpace, MemorySpace, Serial, Slice};
+use minifenl::space::{Array, Cuda, CudaMemory, ExecutionSpace, MemorySpace, Serial, Slice, Threads};
 use minifenl::sparse::{CrsMatrix, Format, Operator, Spmv};
 
 const NEW: [CgVariant; 1] = [CgVariant::SingleReduction];
@@ -78,7 +78,7 @@ fn cg_variants_agree_with_serial_in_every_format() {
         let inverse_there = inverse.upload(&space).unwrap();
         for variant in CgVariant::ALL.map(|(variant, _)| variant) {
             let plain = solve(&Serial, &a, Identity, &b, PARAMS, variant);
-            let preconditioned = solve(&Serial, &a, Scale::<Serial>(&inverse), &b, PARAMS, variant);
+            let preconditioned = solve(&Serial, &a, Scale::<Threads>(&inverse), &b, PARAMS, variant);
             formats(&space, &there, |format, storage| {
                 let check = |expected: &(Result<SolveInfo>, Vec<f64>, _),
                              found: (Result<SolveInfo>, Vec<f64>, TrueResidual)| {

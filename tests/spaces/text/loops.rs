@@ -119,7 +119,7 @@ int main(int, char** arguments) {
 /// What the kernels of a joiner write for so many items.
 fn check_kernels<F: Joiner + DeviceText>(compiler: &str, joiner: &F)
 where
-    Serial: Loops<F>,
+    Threads: Loops<F>,
 {
     let folder = tempfile::tempdir().unwrap();
     let (source, program) = (folder.path().join("loops.cpp"), folder.path().join("loops"));

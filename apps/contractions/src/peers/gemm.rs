@@ -6,7 +6,7 @@
 
 use crate::sweep::case::Case;
 use minifenl::space::lanes::Real;
-use minifenl::space::{HostSpace, Layout, Threads};
+use minifenl::space::{Layout, Threads};
 use minifenl::{Error, Result};
 use rayon::prelude::*;
 use std::any::TypeId;

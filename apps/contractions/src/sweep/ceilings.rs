@@ -7,7 +7,7 @@ use minifenl::Result;
 use minifenl::blas::peak;
 use minifenl::run::Job;
 use minifenl::run::clock::seconds;
-use minifenl::space::{HostSpace, MemorySpace};
+use minifenl::space::{ExecutionSpace, MemorySpace, Threads};
 
 /// Rates of one device.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,8 +28,8 @@ impl Ceilings {
     ///
     /// # Errors
     /// Lack of memory.
-    pub fn of_host<S: HostSpace>(space: &S, items: usize) -> Result<Self> {
-        let peak = [peak::<f32, S>(space), peak::<f64, S>(space)];
+    pub fn of_host(space: &Threads, items: usize) -> Result<Self> {
+        let peak = [peak::<f32>(space), peak::<f64>(space)];
         Ok(Ceilings { device: space.label(), copy: copy(space, items)?, peak })
     }
 

@@ -2,7 +2,7 @@
 
 use super::case::Case;
 use minifenl::space::lanes::Real;
-use minifenl::space::{HostSpace, Layout};
+use minifenl::space::{Layout, Threads};
 use rayon::prelude::*;
 
 /// Products that a check may cost.
@@ -50,7 +50,7 @@ impl Expected {
     }
 
     /// Of packed arrays in this layout.
-    pub fn new<T: Float>(host: &impl HostSpace, case: &Case, layout: Layout, left: &[T], right: &[T]) -> Self {
+    pub fn new<T: Float>(host: &Threads, case: &Case, layout: Layout, left: &[T], right: &[T]) -> Self {
         let ([a, b], terms) = (case.extents().map(|extents| layout.strides(extents)), case.terms());
         let [.., outputs] = case.items();
         let places = layout.strides([case.cells, case.fields[0], case.fields[1]]);

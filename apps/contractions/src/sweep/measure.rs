@@ -14,7 +14,7 @@ use minifenl::run::clock::{Effort, Timing, median_within, seconds};
 use minifenl::run::provenance::MachineReport;
 #[cfg(feature = "cuda")]
 use minifenl::space::{Cuda, CudaArray};
-use minifenl::space::{ExecutionSpace, HostSpace, Layout, Serial, Threads, available_bytes, zeroed};
+use minifenl::space::{ExecutionSpace, Layout, Serial, Threads, available_bytes, zeroed};
 use minifenl::{Error, Result};
 use rayon::prelude::*;
 
@@ -261,9 +261,9 @@ impl<P: Peers> Run<'_, P> {
         }
     }
 
-    fn on_host<S: HostSpace, T: Float>(
+    fn on_host<T: Float>(
         &self,
-        space: &S,
+        space: &Threads,
         case: &Case,
         out: &mut Vec<T>,
         expected: &Expected,

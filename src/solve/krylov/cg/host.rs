@@ -6,15 +6,15 @@ use crate::Result;
 use crate::blas::Reductions;
 use crate::blas::blocks::{first, first_mut, sum_of, total};
 use crate::blas::loops::{axpy, dot, extend};
-use crate::space::HostSpace;
+use crate::space::Threads;
 use rayon::prelude::*;
 
-impl<S: HostSpace> CgSteps for S {
+impl CgSteps for Threads {
     // A host has finished each step before the next begins, so a check of every iteration costs nothing.
     const CHECK_INTERVAL: usize = 1;
     const CHECKS_IN_FLIGHT: usize = 0;
 
-    fn cg_begin(&self, tolerance: f64, limit: usize, slot: usize, sums: &mut Reductions<S>) -> Result<()> {
+    fn cg_begin(&self, tolerance: f64, limit: usize, slot: usize, sums: &mut Reductions<Threads>) -> Result<()> {
         let scalars = first_mut("cg_begin", "scalars", &mut sums.scalars, Slot::LEN)?;
         let square = scalars[slot];
         let rhs = square.sqrt();
@@ -31,7 +31,7 @@ impl<S: HostSpace> CgSteps for S {
         Ok(())
     }
 
-    fn cg_check(&self, rr: usize, sums: &mut Reductions<S>) -> Result<()> {
+    fn cg_check(&self, rr: usize, sums: &mut Reductions<Threads>) -> Result<()> {
         let scalars = first_mut("cg_check", "scalars", &mut sums.scalars, Slot::LEN)?;
         if is_running(scalars) {
             set_state(scalars, state_of(scalars[rr], scalars));
@@ -44,8 +44,8 @@ impl<S: HostSpace> CgSteps for S {
         n: usize,
         rz: usize,
         rr_new: usize,
-        vectors: CgVectors<'_, S>,
-        sums: &mut Reductions<S>,
+        vectors: CgVectors<'_, Threads>,
+        sums: &mut Reductions<Threads>,
     ) -> Result<()> {
         let Reductions { partials, scalars, .. } = sums;
         first("cg_step", "scalars", scalars, Slot::LEN)?;
@@ -59,9 +59,9 @@ impl<S: HostSpace> CgSteps for S {
         let alpha = scalars[rz] / pq;
         let (p, q) = (first("cg_step", "p", vectors.p, n)?, first("cg_step", "q", vectors.q, n)?);
         let (x, r) = (first_mut("cg_step", "x", vectors.x, n)?, first_mut("cg_step", "r", vectors.r, n)?);
-        let partials = first_mut("cg_step", "partials", partials, S::partials(n))?;
-        let written = x.par_chunks_mut(S::CHUNK).zip(r.par_chunks_mut(S::CHUNK)).zip(&mut *partials);
-        let blocks = written.zip(p.par_chunks(S::CHUNK)).zip(q.par_chunks(S::CHUNK));
+        let partials = first_mut("cg_step", "partials", partials, Threads::partials(n))?;
+        let written = x.par_chunks_mut(Threads::CHUNK).zip(r.par_chunks_mut(Threads::CHUNK)).zip(&mut *partials);
+        let blocks = written.zip(p.par_chunks(Threads::CHUNK)).zip(q.par_chunks(Threads::CHUNK));
         self.for_each(blocks, |((((x, r), partial), p), q)| *partial = step(alpha, p, q, x, r));
         total("cg_step", partials, rr_new, scalars)
     }
@@ -73,7 +73,7 @@ impl<S: HostSpace> CgSteps for S {
         beta: Quotient,
         z: &[f64],
         p: &mut [f64],
-        sums: &mut Reductions<S>,
+        sums: &mut Reductions<Threads>,
     ) -> Result<()> {
         let scalars = first_mut("cg_direction", "scalars", &mut sums.scalars, Slot::LEN)?;
         if !is_running(scalars) {
@@ -87,17 +87,17 @@ impl<S: HostSpace> CgSteps for S {
         let beta = scalars[beta.top] / scalars[beta.bottom];
         let z = first("cg_direction", "z", z, n)?;
         let p = first_mut("cg_direction", "p", p, n)?;
-        self.for_each(p.par_chunks_mut(S::CHUNK).zip(z.par_chunks(S::CHUNK)), |(p, z)| extend(z, beta, p));
+        self.for_each(p.par_chunks_mut(Threads::CHUNK).zip(z.par_chunks(Threads::CHUNK)), |(p, z)| extend(z, beta, p));
         Ok(())
     }
 
-    fn fused_begin(&self, sums: &mut Reductions<S>) -> Result<()> {
+    fn fused_begin(&self, sums: &mut Reductions<Threads>) -> Result<()> {
         let scalars = first_mut("fused_begin", "scalars", &mut sums.scalars, Fused::LEN)?;
         [Fused::US, Fused::PS, Fused::UPDATES, Fused::FRESH].into_iter().for_each(|slot| scalars[slot] = 0.0);
         Ok(())
     }
 
-    fn fused_refresh(&self, resume: bool, sums: &mut Reductions<S>) -> Result<()> {
+    fn fused_refresh(&self, resume: bool, sums: &mut Reductions<Threads>) -> Result<()> {
         let scalars = first_mut("fused_refresh", "scalars", &mut sums.scalars, Fused::LEN)?;
         if resume {
             set_state(scalars, CgState::Running);
@@ -108,23 +108,23 @@ impl<S: HostSpace> CgSteps for S {
         Ok(())
     }
 
-    fn single_step(&self, n: usize, vectors: SingleVectors<'_, S>, sums: &mut Reductions<S>) -> Result<()> {
+    fn single_step(&self, n: usize, vectors: SingleVectors<'_, Threads>, sums: &mut Reductions<Threads>) -> Result<()> {
         const NAME: &str = "single_step";
         let SingleVectors { u, w, p, s, x, r } = vectors;
         let scalars = first_mut(NAME, "scalars", &mut sums.scalars, Fused::LEN)?;
         let Some((alpha, beta)) = single_scalars(Fused::gamma(u.is_none()), scalars) else { return Ok(()) };
         let (w, p, s) = (first(NAME, "w", w, n)?, first_mut(NAME, "p", p, n)?, first_mut(NAME, "s", s, n)?);
         let (x, r) = (first_mut(NAME, "x", x, n)?, first_mut(NAME, "r", r, n)?);
-        let partials = first_mut(NAME, "partials", &mut sums.partials, S::partials(n))?;
-        let updated = (chunks_mut::<S>(p), chunks_mut::<S>(s), chunks_mut::<S>(x), chunks_mut::<S>(r));
-        let (w, partials_of) = (w.par_chunks(S::CHUNK), partials.par_iter_mut());
+        let partials = first_mut(NAME, "partials", &mut sums.partials, Threads::partials(n))?;
+        let updated = (chunks_mut(p), chunks_mut(s), chunks_mut(x), chunks_mut(r));
+        let (w, partials_of) = (w.par_chunks(Threads::CHUNK), partials.par_iter_mut());
         let (p, s, x, r) = updated;
         match u {
             None => self.for_each((p, s, x, r, w, partials_of).into_par_iter(), |(p, s, x, r, w, partial)| {
                 *partial = single_block([alpha, beta], None, w, [p, s, x, r]);
             }),
             Some(u) => {
-                let u = first(NAME, "u", u, n)?.par_chunks(S::CHUNK);
+                let u = first(NAME, "u", u, n)?.par_chunks(Threads::CHUNK);
                 self.for_each((u, p, s, x, r, w, partials_of).into_par_iter(), |(u, p, s, x, r, w, partial)| {
                     *partial = single_block([alpha, beta], Some(u), w, [p, s, x, r]);
                 });
@@ -134,8 +134,8 @@ impl<S: HostSpace> CgSteps for S {
     }
 }
 
-fn chunks_mut<S: HostSpace>(x: &mut [f64]) -> rayon::slice::ChunksMut<'_, f64> {
-    x.par_chunks_mut(S::CHUNK)
+fn chunks_mut(x: &mut [f64]) -> rayon::slice::ChunksMut<'_, f64> {
+    x.par_chunks_mut(Threads::CHUNK)
 }
 
 /// The update of single-reduction CG in a block; returns r.r. Not generic, as [`blas::loops`](crate::blas::loops).
@@ -206,7 +206,7 @@ mod tests {
 
     const BETA: Quotient = Quotient { top: 1, bottom: 0 };
 
-    fn sums<S: HostSpace>(space: &S, n: usize, scalars: [f64; 8]) -> Reductions<S> {
+    fn sums(space: &Threads, n: usize, scalars: [f64; 8]) -> Reductions<Threads> {
         let mut sums = Reductions::new(space, n, Slot::LEN).unwrap();
         sums.scalars[..8].copy_from_slice(&scalars);
         sums
@@ -218,7 +218,7 @@ mod tests {
 
     #[test]
     fn fused_steps_match_their_formulas_on_any_number_of_threads() {
-        let n = 3 * Serial::CHUNK + 5;
+        let n = 3 * Threads::CHUNK + 5;
         let (p, q, x0, r0) = (wave(n, 0.3), wave(n, 0.7), wave(n, 0.11), wave(n, 0.13));
         let mut seen: Option<(Vec<f64>, Vec<f64>)> = None;
         for threads in [1, 2, 3] {

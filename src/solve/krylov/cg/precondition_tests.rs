@@ -6,13 +6,13 @@ use super::*;
 use crate::comm::ranks::on_ranks;
 use crate::comm::{Communicator, Halo, Map, Neighbour, Solo};
 use crate::solve::{DistributedOperator, Identity, Jacobi, operator_fn, preconditioner_fn};
-use crate::space::{HostSpace, Serial, Threads};
+use crate::space::{Serial, Threads};
 use crate::sparse::{CrsGraph, CrsMatrix};
 use std::sync::Arc;
 
 /// Solves from 0 with a function as operator, on one rank.
-fn by_functions<S: HostSpace>(
-    space: &S,
+fn by_functions(
+    space: &Threads,
     variant: CgVariant,
     rows: &[Vec<f64>],
     inverse: &[f64],
@@ -64,7 +64,7 @@ fn every_variant_has_the_solution_of_a_dense_solve() {
 
 #[test]
 fn jacobi_takes_fewer_iterations_on_any_number_of_threads() {
-    let n = 2 * Serial::CHUNK + 77;
+    let n = 2 * Threads::CHUNK + 77;
     let ((a, diagonal), b) = (badly_scaled(n), wave(n, 0.77));
     let near = |(x, y): (&f64, &f64)| (x / y - 1.0).abs() < 1e-15;
     assert!(a.diagonal().unwrap().iter().zip(&diagonal).all(near));

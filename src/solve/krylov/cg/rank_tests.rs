@@ -5,7 +5,7 @@ use super::variant_tests::{solve, wave};
 use super::*;
 use crate::blas::Reductions;
 use crate::solve::Identity;
-use crate::space::Serial;
+use crate::space::{Serial, Threads};
 use std::cell::Cell;
 use std::ops::Range;
 use std::sync::{Arc, Barrier, Mutex};
@@ -33,8 +33,8 @@ impl Member {
     }
 }
 
-impl crate::blas::Collective<Serial> for Member {
-    fn all_reduce(&self, _: &Serial, sums: &mut Reductions<Serial>, slots: Range<usize>) -> Result<()> {
+impl crate::blas::Collective<Threads> for Member {
+    fn all_reduce(&self, _: &Threads, sums: &mut Reductions<Threads>, slots: Range<usize>) -> Result<()> {
         if !sums.is_stopped()? {
             self.sum(&mut sums.scalars[slots]);
         }

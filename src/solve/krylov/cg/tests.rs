@@ -3,7 +3,7 @@
 use super::*;
 use crate::comm::{Communicator, Solo};
 use crate::solve::{Identity, symmetry, true_residual};
-use crate::space::{ExecutionSpace, HostSpace, Serial, Threads};
+use crate::space::{ExecutionSpace, Serial, Threads};
 use crate::sparse::{CrsGraph, CrsMatrix, Spmv};
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ pub(super) fn difference(n: usize, diagonal: f64) -> CrsMatrix {
     CrsMatrix::new(Arc::new(CrsGraph::new(row_map, entries, n).unwrap()), values).unwrap()
 }
 
-fn run<S: HostSpace>(space: &S, a: &CrsMatrix, b: &[f64], x: &mut [f64], params: CgParams) -> Result<SolveInfo> {
+fn run(space: &Threads, a: &CrsMatrix, b: &[f64], x: &mut [f64], params: CgParams) -> Result<SolveInfo> {
     let n = a.graph().rows();
     let mut work = CgWorkspace::new(space, n, n).unwrap();
     let mut seen = 0;
@@ -50,7 +50,7 @@ fn cg_recovers_a_parabola_from_its_second_difference() {
 
 #[test]
 fn threads_change_no_bit() {
-    let n = 3 * Serial::CHUNK + 11;
+    let n = 3 * Threads::CHUNK + 11;
     let (a, b) = (difference(n, 2.5), (0..n).map(|i| (i as f64).sin()).collect::<Vec<_>>());
     let solve = |threads| {
         let mut x = vec![0.0; n];
@@ -110,7 +110,7 @@ fn norms_that_underflow_are_no_success() {
 
 #[test]
 fn the_true_residual_is_that_of_x_and_not_of_the_recurrence() {
-    let n = 2 * Serial::CHUNK + 9;
+    let n = 2 * Threads::CHUNK + 9;
     let (a, b): (_, Vec<f64>) = (difference(n, 2.5), (0..n).map(|i| (i as f64).sin()).collect());
     let (mut x, mut work) = (vec![0.0; n], CgWorkspace::new(&Serial, n, n).unwrap());
     let mut system = LinearSystem { operator: &a, preconditioner: Identity, comm: &Solo, rhs: &b };
@@ -128,7 +128,7 @@ fn the_true_residual_is_that_of_x_and_not_of_the_recurrence() {
 
 #[test]
 fn one_entry_is_enough_to_break_symmetry() {
-    let n = 3 * Serial::CHUNK;
+    let n = 3 * Threads::CHUNK;
     let departure = |a: &CrsMatrix| {
         let mut work = CgWorkspace::new(&Serial, n, n).unwrap();
         let wave = |k: f64| move |(i, item): (usize, &mut f64)| *item = (k * i as f64).sin();
@@ -153,8 +153,8 @@ fn one_entry_is_enough_to_break_symmetry() {
 /// z_i = r_i / a_ii
 pub(super) struct Diagonal(pub Vec<f64>);
 
-impl Preconditioner<Serial> for Diagonal {
-    fn apply(&mut self, _: &Serial, n: usize, r: &[f64], z: &mut [f64]) -> Result<()> {
+impl Preconditioner<Threads> for Diagonal {
+    fn apply(&mut self, _: &Threads, n: usize, r: &[f64], z: &mut [f64]) -> Result<()> {
         (0..n).for_each(|i| z[i] = r[i] / self.0[i]);
         Ok(())
     }
@@ -194,7 +194,7 @@ fn a_preconditioner_takes_fewer_iterations_to_the_same_solution() {
 /// With M = I through the general path, every bit is that of plain CG.
 #[test]
 fn the_identity_as_a_general_preconditioner_changes_no_bit() {
-    let n = 2 * Serial::CHUNK + 3;
+    let n = 2 * Threads::CHUNK + 3;
     let (a, b): (_, Vec<f64>) = (difference(n, 2.5), (0..n).map(|i| (i as f64).sin()).collect());
     let (mut x, mut y) = (vec![0.0; n], vec![0.0; n]);
     let plain = run(&Serial, &a, &b, &mut x, TIGHT).unwrap();
@@ -211,7 +211,7 @@ fn the_identity_as_a_general_preconditioner_changes_no_bit() {
 fn one_launch_is_for_one_rank_and_classic_cg() {
     let a = difference(20, 3.0);
     let ranks = crate::comm::testing::Postbox::default();
-    let launch: Box<SingleLaunch<'_, Serial>> = Box::new(|_, _, _, sums| {
+    let launch: Box<SingleLaunch<'_, Threads>> = Box::new(|_, _, _, sums| {
         (sums.scalars[CgSlot::COUNT], sums.scalars[CgSlot::STATE]) = (7.0, 1.0);
         Ok(())
     });

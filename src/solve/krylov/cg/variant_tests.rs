@@ -4,18 +4,18 @@ use super::tests::{Diagonal, TIGHT, badly_scaled, difference};
 use super::*;
 use crate::comm::Solo;
 use crate::solve::{Identity, true_residual};
-use crate::space::{HostSpace, Serial, Threads};
+use crate::space::{Serial, Threads};
 use crate::sparse::{CrsGraph, CrsMatrix, Spmv};
 use std::sync::Arc;
 
 const NEW: [CgVariant; 1] = [CgVariant::SingleReduction];
 
 /// Result and x of a solve from 0 on one rank.
-pub(super) fn solve<S: HostSpace>(
-    space: &S,
+pub(super) fn solve(
+    space: &Threads,
     variant: CgVariant,
     a: &CrsMatrix,
-    m: impl Preconditioner<S>,
+    m: impl Preconditioner<Threads>,
     b: &Vec<f64>,
     params: CgParams,
 ) -> (Result<SolveInfo>, Vec<f64>) {
@@ -40,7 +40,7 @@ pub(super) fn wave(n: usize, k: f64) -> Vec<f64> {
 #[test]
 fn iterates_and_counts_are_those_of_classic_cg() {
     for (n, diagonal, tolerance) in
-        [(1, 2.0, 1e-12), (50, 2.0, 1e-12), (3 * Serial::CHUNK + 11, 2.5, 1e-12), (900, 2.01, 1e-9)]
+        [(1, 2.0, 1e-12), (50, 2.0, 1e-12), (3 * Threads::CHUNK + 11, 2.5, 1e-12), (900, 2.01, 1e-9)]
     {
         let (a, b) = (difference(n, diagonal), wave(n, 0.77));
         let params = CgParams { tolerance, ..TIGHT };
@@ -167,7 +167,7 @@ fn same(found: &Error, expected: &Error) -> bool {
 /// With M = I through the general path, every bit is that of the path without M.
 #[test]
 fn the_identity_as_a_general_preconditioner_changes_no_bit() {
-    let n = 2 * Serial::CHUNK + 3;
+    let n = 2 * Threads::CHUNK + 3;
     let (a, b) = (difference(n, 2.001), wave(n, 0.77));
     for variant in NEW {
         let plain = solve(&Serial, variant, &a, Identity, &b, TIGHT);
@@ -306,7 +306,7 @@ fn an_unattainable_tolerance_ends() {
 #[test]
 fn a_given_number_of_iterations_is_done_whatever_the_residual() {
     for (variant, _) in CgVariant::ALL {
-        for (n, diagonal) in [(40, 2.0), (Serial::CHUNK + 11, 2.5)] {
+        for (n, diagonal) in [(40, 2.0), (Threads::CHUNK + 11, 2.5)] {
             let (a, b) = (difference(n, diagonal), wave(n, 0.77));
             let few = CgParams { max_iterations: 3, ..TIGHT };
             let (failed, x) = solve(&Serial, variant, &a, Identity, &b, few);

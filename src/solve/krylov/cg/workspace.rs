@@ -151,13 +151,13 @@ impl<S: Blas, M: fmt::Debug, B: ?Sized> fmt::Debug for LinearSystem<'_, S, M, B>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::space::Serial;
+    use crate::space::{Serial, Threads};
 
     #[test]
     fn a_workspace_allocates_the_bytes_of_its_variant() {
         for (variant, name) in CgVariant::ALL {
             let mut work = CgWorkspace::of_variant(&Serial, 100, 107, variant).unwrap();
-            let bytes = |work: &CgWorkspace<Serial>| {
+            let bytes = |work: &CgWorkspace<Threads>| {
                 let CgWorkspace { p, q, r, s, z, .. } = work;
                 [p, q, r, s, z].iter().map(|vector| 8 * vector.len() as u64).sum::<u64>()
             };

@@ -11,18 +11,18 @@ use crate::Result;
 use crate::blas::{Blas, Reductions};
 #[cfg(feature = "cuda")]
 use crate::space::cuda::{Cuda, CudaMemory};
-use crate::space::{HostSpace, Item, Slice};
+use crate::space::{Item, Slice, Threads};
 use crate::sparse::{CrsGraph, CrsMatrix, FormatCopy, MatrixSizes, Operator, Precision, Spmv, StoredValue};
 use crate::{LocalOrdinal, RowOffset};
 use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::Arc;
 
-pub(super) fn on_host<S: HostSpace>(
-    space: &S,
+pub(super) fn on_host(
+    space: &Threads,
     values: Precision,
     graph: &Arc<CrsGraph>,
-) -> Result<Option<Box<dyn FormatCopy<S>>>> {
+) -> Result<Option<Box<dyn FormatCopy<Threads>>>> {
     Ok(match values {
         Precision::F64 => None,
         Precision::F32 => Some(Box::new(CrsMatrix::<f32>::unfilled_on(space, graph.clone())?)),
@@ -83,15 +83,15 @@ impl<V: Item, S: Blas + Spmv<V>> Operator<S> for CrsMatrix<V, S::Memory> {
 }
 
 /// CRS with values in single precision.
-impl<S: HostSpace> FormatCopy<S> for CrsMatrix<f32> {
-    fn update(&mut self, space: &S, a: &CrsMatrix) -> Result<bool> {
+impl FormatCopy<Threads> for CrsMatrix<f32> {
+    fn update(&mut self, space: &Threads, a: &CrsMatrix) -> Result<bool> {
         to_single(space, a, self).map(|()| true)
     }
 }
 
 /// Rounds the values of a matrix into those of a single-precision one on the same graph.
-fn to_single<S: HostSpace>(space: &S, a: &CrsMatrix, single: &mut CrsMatrix<f32>) -> Result<()> {
-    let chunk = S::CHUNK;
+fn to_single(space: &Threads, a: &CrsMatrix, single: &mut CrsMatrix<f32>) -> Result<()> {
+    let chunk = Threads::CHUNK;
     let mut faults = vec![None; a.values().len().div_ceil(chunk)];
     let tasks =
         single.parts_mut().1.par_chunks_mut(chunk).zip(a.values().par_chunks(chunk)).zip(&mut faults).enumerate();

@@ -5,7 +5,7 @@ use super::host_unions::WIDEST;
 #[cfg(feature = "cuda")]
 use super::sliced_ell::SlicedEll;
 use crate::Result;
-use crate::space::HostSpace;
+use crate::space::Threads;
 #[cfg(feature = "cuda")]
 use crate::space::cuda::{Cuda, CudaMemory};
 use crate::sparse::{CrsGraph, FormatCopy, MatrixSizes, Precision};
@@ -21,11 +21,11 @@ macro_rules! format {
                 if on_gpu { on_device_lengths(sizes, $symmetric) } else { on_host_lengths(sizes, $symmetric) }
             }
 
-            pub fn on_host<S: HostSpace>(
-                space: &S,
+            pub fn on_host(
+                space: &Threads,
                 values: Precision,
                 graph: &Arc<CrsGraph>,
-            ) -> Result<Option<Box<dyn FormatCopy<S>>>> {
+            ) -> Result<Option<Box<dyn FormatCopy<Threads>>>> {
                 Ok(Some(match values {
                     Precision::F64 => Box::new(HostSlices::<f64>::new(space, graph, $symmetric)?),
                     Precision::F32 => Box::new(HostSlices::<f32>::new(space, graph, $symmetric)?),

@@ -13,7 +13,7 @@
 
 use super::host_nodes::{dofs, of_nodes};
 use super::host_unions::{BLOCK, Found, LISTED, SLICE, count_sides, unions};
-use crate::space::{HostSpace, try_reserve};
+use crate::space::{Threads, try_reserve};
 use crate::sparse::CrsGraph;
 use crate::{Error, Result};
 use rayon::prelude::*;
@@ -71,7 +71,7 @@ impl HostLayout {
     /// # Errors
     /// [`Error::OutOfMemory`] where the memory cannot be had; [`Error::Invalid`] for the symmetric form of a graph with different numbers of
     /// entries below and above its diagonal.
-    pub fn new<S: HostSpace>(space: &S, graph: &CrsGraph, symmetric: bool) -> Result<Self> {
+    pub fn new(space: &Threads, graph: &CrsGraph, symmetric: bool) -> Result<Self> {
         match dofs(space, graph) {
             1 => HostLayout::of_rows(space, graph, symmetric),
             dofs => {
@@ -81,7 +81,7 @@ impl HostLayout {
         }
     }
 
-    fn of_rows<S: HostSpace>(space: &S, graph: &CrsGraph, symmetric: bool) -> Result<Self> {
+    fn of_rows(space: &Threads, graph: &CrsGraph, symmetric: bool) -> Result<Self> {
         let count = graph.rows().div_ceil(SLICE);
         let mut found = vec![Found::default(); count.div_ceil(BLOCK)];
         // Offsets have 31 bits.
@@ -167,7 +167,7 @@ impl HostLayout {
     }
 
     /// Decides which offsets are mirrored.
-    fn mirror<S: HostSpace>(&mut self, space: &S) {
+    fn mirror(&mut self, space: &Threads) {
         let (slices, tables, this) = (&self.slices, &self.tables, &*self);
         let mut masks = vec![0u64; slices.len()];
         space.for_each(masks.par_chunks_mut(BLOCK).enumerate(), |(block, masks)| {
@@ -197,7 +197,7 @@ impl HostLayout {
     }
 
     /// Finds where mirrored values lie. Neighbouring slices with equal distances share them.
-    fn link<S: HostSpace>(&mut self, space: &S) {
+    fn link(&mut self, space: &Threads) {
         let (slices, this) = (&self.slices, &*self);
         let mut found = vec![(Vec::new(), Vec::new()); slices.len().div_ceil(BLOCK)];
         space.for_each(found.par_iter_mut().enumerate(), |(block, (links, starts))| {

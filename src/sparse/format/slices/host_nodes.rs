@@ -1,21 +1,21 @@
 //! The nodes of a graph with several unknowns per node: how many unknowns each has, and the graph of the nodes.
 
-use crate::space::{HostSpace, even_bounds, split_at, try_reserve, try_zeroed};
+use crate::space::{Threads, even_bounds, split_at, try_reserve, try_zeroed};
 use crate::sparse::CrsGraph;
 use crate::{Result, RowOffset};
 use rayon::prelude::*;
 
 /// Returns the number D of unknowns per node, 3 or 2, if rows are grouped so; else 1. Reads all columns if the first
 /// group is one.
-pub(super) fn dofs<S: HostSpace>(space: &S, graph: &CrsGraph) -> usize {
+pub(super) fn dofs(space: &Threads, graph: &CrsGraph) -> usize {
     let is_blocked = |d: usize| {
         let fits = graph.nnz() > 0 && graph.rows().is_multiple_of(d) && graph.columns().is_multiple_of(d);
         fits && is_node(graph, d, 0) && {
             let nodes = graph.rows() / d;
-            let mut pieces = vec![true; nodes.div_ceil(S::CHUNK)];
+            let mut pieces = vec![true; nodes.div_ceil(Threads::CHUNK)];
             space.for_each(pieces.par_iter_mut().enumerate(), |(piece, is_blocked)| {
-                let first = piece * S::CHUNK;
-                *is_blocked = (first..nodes.min(first + S::CHUNK)).all(|node| is_node(graph, d, node));
+                let first = piece * Threads::CHUNK;
+                *is_blocked = (first..nodes.min(first + Threads::CHUNK)).all(|node| is_node(graph, d, node));
             });
             pieces.into_iter().all(|is_blocked| is_blocked)
         }
@@ -37,7 +37,7 @@ fn is_node(graph: &CrsGraph, d: usize, node: usize) -> bool {
 ///
 /// # Errors
 /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) where the memory cannot be had.
-pub(super) fn of_nodes<S: HostSpace>(space: &S, graph: &CrsGraph, d: usize) -> Result<CrsGraph> {
+pub(super) fn of_nodes(space: &Threads, graph: &CrsGraph, d: usize) -> Result<CrsGraph> {
     let nodes = graph.rows() / d;
     // The rows of a node are as long as each other.
     let begins = |node: usize| graph.row_map()[d * node] / (d * d) as RowOffset;

@@ -176,7 +176,7 @@ fn storages_that_do_not_suit_leave_the_matrix_as_it_is() {
     for (a, suits) in [(&regular, true), (&random, false), (&unequal, false)] {
         let mut matrix = stored(&Serial, a, (Format::Crs, Precision::F64));
         assert_eq!(Serial.store(&mut matrix, symmetric).unwrap(), suits);
-        let is_crs = matrix.operator().bytes() == Operator::<Serial>::bytes(a);
+        let is_crs = matrix.operator().bytes() == Operator::<Threads>::bytes(a);
         assert_eq!(is_crs, !suits);
     }
     let mut matrix = stored(&Serial, &unequal, (Format::Crs, Precision::F64));

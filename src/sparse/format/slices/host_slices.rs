@@ -18,7 +18,7 @@ use super::host_update;
 use super::stored_value::StoredValue;
 use crate::blas::Reductions;
 use crate::error::check_at_least;
-use crate::space::{HostSpace, try_zeroed};
+use crate::space::{Threads, try_zeroed};
 use crate::sparse::spmv::dot_of_pieces;
 use crate::sparse::{CrsGraph, CrsMatrix, FormatCopy, Operator};
 use crate::{Error, Result};
@@ -45,7 +45,7 @@ impl<V: StoredValue> HostSlices<V> {
     /// # Errors
     /// [`Error::OutOfMemory`] where the memory cannot be had; [`Error::Invalid`] for the symmetric form of a graph with different
     /// numbers of entries below and above its diagonal.
-    pub fn new<S: HostSpace>(space: &S, graph: &Arc<CrsGraph>, symmetric: bool) -> Result<Self> {
+    pub fn new(space: &Threads, graph: &Arc<CrsGraph>, symmetric: bool) -> Result<Self> {
         let layout = HostLayout::new(space, graph, symmetric)?;
         let is_swept = symmetric && layout.dofs == 1;
         let sweep = if is_swept { SweepLayout::new(&layout) } else { SweepLayout::default() };
@@ -61,7 +61,7 @@ impl<V: StoredValue> HostSlices<V> {
     /// # Errors
     /// [`Error::Invalid`] for a matrix of another graph, for a value that the type cannot hold, and in the symmetric form for a matrix
     /// that is not symmetric; the values are then arbitrary.
-    pub fn update<S: HostSpace>(&mut self, space: &S, a: &CrsMatrix) -> Result<bool> {
+    pub fn update(&mut self, space: &Threads, a: &CrsMatrix) -> Result<bool> {
         if !self.graph.is_copy_of(a.graph()) {
             return Err(Error::Invalid("HostSlices::update: the matrix has another graph than the slices".into()));
         }
@@ -73,9 +73,9 @@ impl<V: StoredValue> HostSlices<V> {
     }
 
     /// Rows of each sweep, where a product of `rows` rows is worth it: a sweep begins in the rows before its own.
-    pub(super) fn swept_rows<S: HostSpace>(&self, space: &S, rows: usize) -> Option<usize> {
+    pub(super) fn swept_rows(&self, space: &Threads, rows: usize) -> Option<usize> {
         let (reach, each) = (self.sweep.reach, rows.div_ceil(space.concurrency()));
-        (reach > 0 && 2 * reach <= each).then(|| each.next_multiple_of(S::CHUNK))
+        (reach > 0 && 2 * reach <= each).then(|| each.next_multiple_of(Threads::CHUNK))
     }
 
     fn check(&self, operation: &'static str, x: &[f64], y: &[f64]) -> Result<()> {
@@ -104,7 +104,7 @@ impl<V: StoredValue> HostSlices<V> {
     }
 }
 
-impl<S: HostSpace, V: StoredValue> Operator<S> for HostSlices<V> {
+impl<V: StoredValue> Operator<Threads> for HostSlices<V> {
     fn rows(&self) -> usize {
         self.graph.rows()
     }
@@ -117,44 +117,44 @@ impl<S: HostSpace, V: StoredValue> Operator<S> for HostSlices<V> {
         self.matrix_bytes() + size_of::<f64>() * (self.graph.rows() + self.graph.columns())
     }
 
-    fn apply(&self, space: &S, x: &mut [f64], y: &mut [f64]) -> Result<()> {
+    fn apply(&self, space: &Threads, x: &mut [f64], y: &mut [f64]) -> Result<()> {
         self.check("spmv", x, y)?;
         let (matrix, rows) = (self.matrix(), self.graph.rows());
         let piece = self.swept_rows(space, rows);
-        let pieces = y[..rows].par_chunks_mut(piece.unwrap_or(S::CHUNK)).enumerate();
+        let pieces = y[..rows].par_chunks_mut(piece.unwrap_or(Threads::CHUNK)).enumerate();
         space.for_each(pieces, |(index, y)| match piece {
-            Some(piece) => sweep(matrix, index * piece, x, y, S::CHUNK, &mut []),
-            None => multiply(matrix, index * S::CHUNK, x, y),
+            Some(piece) => sweep(matrix, index * piece, x, y, Threads::CHUNK, &mut []),
+            None => multiply(matrix, index * Threads::CHUNK, x, y),
         });
         Ok(())
     }
 
     // The rows of a slice of nodes read the same columns, where some multiply them by 0. Slices lie in such blocks.
     fn row_block(&self) -> Option<usize> {
-        Some(self.layout.dofs * S::CHUNK)
+        Some(self.layout.dofs * Threads::CHUNK)
     }
 
     fn apply_dot_rows(
         &self,
-        space: &S,
+        space: &Threads,
         rows: Range<usize>,
         x: &[f64],
         y: &mut [f64],
-        sums: &mut Reductions<S>,
+        sums: &mut Reductions<Threads>,
         slot: usize,
     ) -> Result<()> {
         self.check("spmv_dot", x, y)?;
         let (matrix, piece) = (self.matrix(), self.swept_rows(space, rows.len()));
-        let (all, each) = (self.graph.rows(), piece.unwrap_or(S::CHUNK));
+        let (all, each) = (self.graph.rows(), piece.unwrap_or(Threads::CHUNK));
         dot_of_pieces(space, all, rows, x, y, sums, (slot, each), |first, y, partials| match piece {
-            Some(_) => sweep(matrix, first, x, y, S::CHUNK, partials),
+            Some(_) => sweep(matrix, first, x, y, Threads::CHUNK, partials),
             None => partials[0] = multiply_dot(matrix, first, x, y),
         })
     }
 }
 
-impl<S: HostSpace, V: StoredValue> FormatCopy<S> for HostSlices<V> {
-    fn update(&mut self, space: &S, a: &CrsMatrix) -> Result<bool> {
+impl<V: StoredValue> FormatCopy<Threads> for HostSlices<V> {
+    fn update(&mut self, space: &Threads, a: &CrsMatrix) -> Result<bool> {
         HostSlices::update(self, space, a)
     }
 

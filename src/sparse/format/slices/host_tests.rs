@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::blas::Reductions;
-use crate::space::{HostSpace, Serial, Threads};
+use crate::space::{Serial, Threads};
 use crate::sparse::{CrsGraph, CrsMatrix, Spmv};
 use crate::sparse::{Format, FormatCopy, Formats, HostMatrix, MatrixStorage, Operator, Precision};
 use std::collections::BTreeSet;
@@ -107,7 +107,7 @@ fn matrices(value: impl Fn(usize, usize) -> f64 + Copy) -> Vec<(&'static str, Cr
     ]
 }
 
-pub(super) fn stored<S: HostSpace>(space: &S, a: &CrsMatrix, (format, values): (Format, Precision)) -> HostMatrix<S> {
+pub(super) fn stored(space: &Threads, a: &CrsMatrix, (format, values): (Format, Precision)) -> HostMatrix {
     let mut stored = HostMatrix::new(space, MatrixStorage { format, values }, a.graph().clone()).unwrap();
     stored.assembled_mut().parts_mut().1.copy_from_slice(a.values());
     let is_copied = space.update(&mut stored).unwrap();
@@ -247,7 +247,7 @@ fn boxes_have_tables_and_halves_and_random_graphs_have_none() {
     assert!((217..=235).contains(&found[1]) && (122..=132).contains(&found[2]), "{found:?}");
     assert!((115..=126).contains(&found[4]) && (68..=76).contains(&found[5]), "{found:?}");
     let listed = |a: &CrsMatrix, symmetric| {
-        FormatCopy::<Serial>::irregular_rows(&HostSlices::<f64>::new(&Serial, a.graph(), symmetric).unwrap())
+        FormatCopy::<Threads>::irregular_rows(&HostSlices::<f64>::new(&Serial, a.graph(), symmetric).unwrap())
     };
     assert_eq!((listed(&a, false), listed(&a, true)), (0, 0));
     let random = on(random_columns(777, 4000), 777, whole);

@@ -14,7 +14,7 @@
 use super::host_layout::{HostLayout, Table};
 use super::host_unions::{LISTED, SLICE, WIDEST};
 use super::stored_value::{StoredValue, not_stored};
-use crate::space::{HostSpace, even_bounds, prefetch, split_at};
+use crate::space::{Threads, even_bounds, prefetch, split_at};
 use crate::sparse::CrsMatrix;
 use crate::{Error, Result};
 use multiversion::multiversion;
@@ -62,8 +62,8 @@ const DOFS: usize = 3;
 ///
 /// # Errors
 /// [`Error::Invalid`] for a value that `V` cannot hold and for pairs that differ by more than rounding.
-pub(super) fn update<V: StoredValue, S: HostSpace>(
-    space: &S,
+pub(super) fn update<V: StoredValue>(
+    space: &Threads,
     layout: &HostLayout,
     a: &CrsMatrix,
     symmetric: bool,
