@@ -106,13 +106,17 @@ impl<const D: usize> Debug for dyn AnyEquation<D> + '_ {
     }
 }
 
+// Both are compiled by callers, as they need them: without a `Model` no program needs its equations.
+
 /// Returns an equation of one unknown with the derivatives of the model.
+#[inline]
 pub(in crate::fill) fn scalar(model: &Model, scalar: Scalar) -> Box<dyn AnyEquation<1>> {
     let jacobian = model.jacobian;
     on_scalar!(scalar, equation => Box::new(WithJacobian { equation, jacobian }))
 }
 
 /// Returns the equation of three displacements with the derivatives of the model.
+#[inline]
 pub(in crate::fill) fn elastic(model: &Model, equation: WaveElasticity) -> Box<dyn AnyEquation<3>> {
     Box::new(WithJacobian { equation, jacobian: model.jacobian })
 }

@@ -110,6 +110,8 @@ impl Assemble for Threads {
         Ok(StoredSystem { matrix: HostMatrix::new(self, storage, crs)?, places, conditions })
     }
 
+    // Compiled by callers, as they need it: the kernels of all elements are half of the library's code.
+    #[inline]
     fn assembly(
         &self,
         choice: AssemblyChoice,

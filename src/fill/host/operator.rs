@@ -318,6 +318,8 @@ impl<const D: usize> ElementOperator<D> {
 impl ApplyModel for Threads {
     type ModelOperator = HostOperator;
 
+    // Compiled by callers, as they need it, like `assembly`.
+    #[inline]
     fn model_operator(
         &self,
         strategy: Strategy,
