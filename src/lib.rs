@@ -35,8 +35,8 @@
 //! refill one graph, a GPU, and a mesh that another program has partitioned. `docs/own_mesh.md` states the cost of each call.
 //!
 //! Features: `cli` (default) enables the module [`run`] and the program; `cuda` (default) enables `space::Cuda`, which loads driver and
-//! runtime compiler when it is created; `mpi` enables `comm::Mpi`. `sprs`, `num-complex` and `dashmap` (default) add matrices from and
-//! to sprs, complex values, and the graph strategy of that name. Results are the same bits for any number of threads, unless
+//! runtime compiler when it is created; `mpi` enables `comm::Mpi`. `sprs` and `dashmap` (default) add matrices from and
+//! to sprs, and the graph strategy of that name. Results are the same bits for any number of threads, unless
 //! an item's documentation says otherwise.
 
 pub mod blas;
@@ -106,6 +106,6 @@ struct OwnMesh;
 struct OwnEquation;
 
 /// The recipes of docs/interop.md, as tests.
-#[cfg(all(doctest, feature = "sprs", feature = "num-complex"))]
+#[cfg(all(doctest, feature = "sprs"))]
 #[doc = include_str!("../docs/interop.md")]
 struct Interop;

@@ -6,9 +6,9 @@
 mod convergence;
 mod coo;
 mod element_types;
-#[cfg(all(feature = "cli", feature = "num-complex", feature = "sprs"))]
+#[cfg(all(feature = "cli", feature = "sprs"))]
 mod fuzz;
-#[cfg_attr(not(all(feature = "cli", feature = "num-complex", feature = "sprs")), allow(dead_code))]
+#[cfg_attr(not(all(feature = "cli", feature = "sprs")), allow(dead_code))]
 mod memory;
 mod misuse;
 mod partition;

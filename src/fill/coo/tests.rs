@@ -197,7 +197,7 @@ fn wrong_sizes_and_indices_are_named() {
     assert!(plan.sum_rows(&Serial, &[1.0; 2], Sum::Into, &mut [0.0; 3]).unwrap_err().to_string().contains("`rows`"));
 }
 
-/// Complex numbers, f32 and whole numbers.
+/// f32 and whole numbers.
 #[test]
 fn any_number_is_summed() {
     let plan = Coo::new(&Serial, 2, 2, &[1, 0, 1, 1], &[1, 0, 1, 0]).unwrap();
@@ -208,12 +208,6 @@ fn any_number_is_summed() {
     }
     assert_eq!(sums(&plan, [1.0f32, 2.0, 4.0, 8.0]), [2.0, 8.0, 5.0]);
     assert_eq!(sums(&plan, [1u64, 2, 4, 8]), [2, 8, 5]);
-    #[cfg(feature = "num-complex")]
-    {
-        let complex = num_complex::Complex::<f64>::new;
-        let complex_sums = sums(&plan, [complex(1.0, 1.0), complex(2.0, 0.0), complex(4.0, -3.0), complex(0.0, 1.0)]);
-        assert_eq!(complex_sums, [complex(2.0, 0.0), complex(0.0, 1.0), complex(5.0, -2.0)]);
-    }
 }
 
 /// C^T A C by dense products, from random element matrices whose values are small integers, so that no order rounds.
