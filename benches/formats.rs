@@ -80,7 +80,7 @@ fn speeds<V: DeviceValue>(space: &Cuda, a: &CrsMatrix<V, CudaMemory>, value: &st
         );
         for launch in [None, space.single_launch_of(a).unwrap()] {
             let at_once = launch.is_some();
-            let params = CgParams { tolerance: 1e-10, max_iterations: 500 };
+            let params = CgParams::new(1e-10, 500);
             let mut solve = || {
                 let mut x = space.zeros(rows).unwrap();
                 let mut system = LinearSystem { operator: stored, preconditioner: Identity, comm: &Solo, rhs: &b };

@@ -54,7 +54,7 @@ fn bench(criterion: &mut Criterion) {
     }
     group.throughput(Throughput::Bytes(ITERATIONS as u64 * cost::cg_iteration(sizes).bytes));
     let mut work = CgWorkspace::new(&space, rows, rows).unwrap();
-    let params = CgParams { tolerance: 1e-300, max_iterations: ITERATIONS };
+    let params = CgParams::new(1e-300, ITERATIONS);
     group.bench_function(format!("{ITERATIONS} cg iterations"), |bencher| {
         bencher.iter(|| {
             y.fill(0.0);

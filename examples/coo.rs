@@ -22,7 +22,7 @@ use minifenl::solve::{CgParams, CgWorkspace, DistributedOperator, Identity, Line
 use minifenl::space::{Serial, Threads, allowed_cores};
 use std::f64::consts::PI;
 
-const PARAMS: CgParams = CgParams { tolerance: 1e-12, max_iterations: 500 };
+const PARAMS: CgParams = CgParams::new(1e-12, 500);
 
 fn main() -> Result<()> {
     let (space, comm) = (Threads::new(allowed_cores())?, world()?);

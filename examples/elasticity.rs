@@ -59,7 +59,7 @@ fn main() -> Result<()> {
     Dirichlet::new(&space, &graph.crs, &fixed)?.apply(&space, &mut matrix, &mut residual)?;
     // 4. One rank (`Solo`), no preconditioner.
     let (mut work, mut delta) = (CgWorkspace::new(&space, 3 * count, 3 * count)?, vec![0.0; 3 * count]);
-    let params = CgParams { tolerance: 1e-12, max_iterations: 500 };
+    let params = CgParams::new(1e-12, 500);
     let mut system = LinearSystem { operator: &matrix, preconditioner: Identity, comm: &Solo, rhs: &residual };
     let info = cg(&space, &mut system, &mut delta, params, &mut work, &mut |_, _| {})?;
     let error =

@@ -59,7 +59,7 @@ fn main() -> Result<()> {
 
     // 5. Iterations are enqueued ahead, and the host only looks for convergence.
     let mut work = CgWorkspace::new(&gpu, count, count)?;
-    let params = CgParams { tolerance: 1e-10, max_iterations: 5000 };
+    let params = CgParams::new(1e-10, 5000);
     let mut system = LinearSystem { operator: &slices, preconditioner: Identity, comm: &Solo, rhs: &rhs };
     let info = cg(&gpu, &mut system, &mut u, params, &mut work, &mut |_, _| {})?;
     let error = gpu.download(&u)?.iter().map(|u| (u - 1.0).abs()).max_by(f64::total_cmp).unwrap_or(f64::NAN);

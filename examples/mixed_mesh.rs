@@ -69,7 +69,7 @@ fn main() -> Result<()> {
     let expected: Vec<f64> = (0..count as u32).map(|node| exact(point(node))).collect();
     Dirichlet::new(&space, &graphs[0].crs, &fixed)?.apply_with(&space, &mut matrix, &mut rhs, &expected)?;
     let (mut work, mut u) = (CgWorkspace::new(&space, count, count)?, vec![0.0; count]);
-    let params = CgParams { tolerance: 1e-13, max_iterations: 500 };
+    let params = CgParams::new(1e-13, 500);
     let mut system = LinearSystem { operator: &matrix, preconditioner: Identity, comm: &Solo, rhs: &rhs };
     let info = cg(&space, &mut system, &mut u, params, &mut work, &mut |_, _| {})?;
     let error =

@@ -45,7 +45,7 @@ fn newton<S: CgSteps + Boundary + Spmv<f64>>(
             println!("{}: u is {largest:.5} at its highest", space.label());
             return Ok(());
         }
-        let (mut delta, params) = (space.zeros(n)?, CgParams { tolerance: 1e-6 * norm, max_iterations: 1000 });
+        let (mut delta, params) = (space.zeros(n)?, CgParams::new(1e-6 * norm, 1000));
         let rhs = S::Memory::slice(&residual);
         let mut system = LinearSystem { operator: &matrix, preconditioner: Identity, comm: &Solo, rhs };
         cg(space, &mut system, S::Memory::slice_mut(&mut delta), params, &mut work, &mut |_, _| {})?;

@@ -100,7 +100,7 @@ pub fn run(comm: &dyn Communicator) -> Result<()> {
     let operator = DistributedOperator::new(&matrix, &mut halo, part.interior_count())?;
     let mut work = CgWorkspace::new(&space, rows, map.local_count())?;
     let mut delta = vec![0.0; rows];
-    let params = CgParams { tolerance: 1e-13, max_iterations: 200 };
+    let params = CgParams::new(1e-13, 200);
     let mut system = LinearSystem { operator: &operator, preconditioner: Identity, comm: &comm, rhs: &residual };
     let info = cg(&space, &mut system, &mut delta, params, &mut work, &mut |_, _| {})?;
     delta.iter().zip(&mut u).for_each(|(delta, u)| *u -= delta);

@@ -85,7 +85,7 @@ fn solve(space: &Threads, edge: u32) -> Result<(f64, usize)> {
 
     // 5. One rank (`Solo`), no preconditioner.
     let (mut work, mut u) = (CgWorkspace::new(space, count, count)?, vec![0.0; count]);
-    let params = CgParams { tolerance: 1e-10, max_iterations: 500 };
+    let params = CgParams::new(1e-10, 500);
     let mut system = LinearSystem { operator: &matrix, preconditioner: Identity, comm: &Solo, rhs: &rhs };
     let info = cg(space, &mut system, &mut u, params, &mut work, &mut |_, _| {})?;
     let error = point.iter().zip(&u).map(|(&x, u)| (u - exact(x)).abs()).max_by(f64::total_cmp).unwrap_or(f64::NAN);

@@ -32,7 +32,7 @@ fn main() -> Result<()> {
     let mut fill = Fill::<2>::new(&space, fill::Strategy::Gather, &graph)?;
     let (mut matrix, mut rhs) = (CrsMatrix::zero(graph.crs.clone()), vec![0.0; NODES]);
     let mut work = CgWorkspace::new(&space, NODES, NODES)?;
-    let params = CgParams { tolerance: 1e-12, max_iterations: 1000 };
+    let params = CgParams::new(1e-12, 1000);
 
     let h = 1.0 / (NODES - 1) as f64;
     let mut u: Vec<f64> = (0..NODES).map(|node| 1.0 + (PI * node as f64 * h).cos() / 2.0).collect();

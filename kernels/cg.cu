@@ -3,14 +3,14 @@
 // The kernels of an iteration do nothing once scalars[STATE] is not 0, so the host can enqueue iterations before it has checked
 // convergence. Old and new r.r have slots of their own, so cg_step never overwrites a scalar that another block still reads.
 
-// scalars[slot] is b.b: norm and target follow, the count and the state are 0.
-KERNEL cg_begin(double tolerance, double limit, u32 slot, double* scalars) {
+// scalars[slot] is b.b: norm and target follow, the count and the state are 0. An absolute tolerance of 0 stands for none.
+KERNEL cg_begin(double tolerance, double absolute, double limit, u32 slot, double* scalars) {
     double square = scalars[slot], rhs = sqrt(square);
     scalars[RHS] = rhs;
-    scalars[TARGET] = tolerance * rhs;
+    scalars[TARGET] = absolute > 0 ? fmax(tolerance * rhs, absolute) : tolerance * rhs;
     scalars[LIMIT] = limit;
     scalars[COUNT] = 0;
-    scalars[STATE] = !isfinite(rhs) ? NOT_FINITE : square < SMALLEST_SQUARE ? UNDERFLOW_REACHED : 0;
+    scalars[STATE] = !isfinite(rhs) ? NOT_FINITE : fmax(square, absolute * absolute) < SMALLEST_SQUARE ? UNDERFLOW_REACHED : 0;
 }
 
 // The state from r.r before the first iteration.

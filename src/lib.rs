@@ -24,7 +24,7 @@
 //! Dirichlet::new(&space, &graph.crs, &[1, 0, 0, 0, 1])?.apply(&space, &mut matrix, &mut rhs)?;
 //! // K u = b by conjugate gradients on one rank.
 //! let (mut work, mut u) = (CgWorkspace::new(&space, 5, 5)?, vec![0.0; 5]);
-//! let params = CgParams { tolerance: 1e-12, max_iterations: 10 };
+//! let params = CgParams::new(1e-12, 10);
 //! let mut system = LinearSystem { operator: &matrix, preconditioner: Identity, comm: &Solo, rhs: &rhs };
 //! cg(&space, &mut system, &mut u, params, &mut work, &mut |_, _| {})?;
 //! assert!(u.iter().zip([0.0, 0.75, 1.0, 0.75, 0.0]).all(|(u, exact)| (8.0 * u - exact).abs() < 1e-12));

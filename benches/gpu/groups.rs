@@ -132,7 +132,7 @@ pub fn cg_iteration<S: Job>(
     let mut solve = |max_iterations| {
         median(space, || {
             space.fill(rows, 0.0, x)?;
-            let params = CgParams { tolerance: 1e-300, max_iterations };
+            let params = CgParams::new(1e-300, max_iterations);
             let mut system = LinearSystem { operator, preconditioner: Identity, comm: &Solo, rhs: b };
             let observe = &mut |_, _| {};
             let solved = match launch {

@@ -286,7 +286,7 @@ impl Deck {
     /// The stopping criteria of a linear solve.
     pub(super) fn cg_params(&self) -> CgParams {
         let (tolerance, max_iterations) = (self.cg_tolerance(), self.cg.max_iterations);
-        self.cg_iterations().map_or(CgParams { tolerance, max_iterations }, CgParams::exactly)
+        self.cg_iterations().map_or(CgParams::new(tolerance, max_iterations), CgParams::exactly)
     }
 
     /// The deck as TOML, every key written out; [`parse`](Self::parse) gives it back unchanged.

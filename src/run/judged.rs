@@ -80,7 +80,7 @@ pub(super) fn judged<S: Job>(run: &Run<'_, S>) -> Result<Judged> {
         error_bound: bound,
         algebraic_error: match newton.info.reason {
             Reason::Zero => 0.0,
-            Reason::RelativeTolerance | Reason::Iterations => {
+            Reason::RelativeTolerance | Reason::AbsoluteTolerance | Reason::Iterations => {
                 case.algebraic_error(newton.info.residual, scale, mesh.map.global_count() as f64)
             }
         },

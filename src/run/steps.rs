@@ -34,14 +34,14 @@ pub(super) fn newton<S: Job>(
     let comm = links.comm();
     // CG's solution of a linear problem has CG's tolerance, and is not solved for again.
     let linear = if deck.problem.kind.is_linear() { 2.0 * deck.cg_tolerance() } else { 0.0 };
+    let max_iterations = match deck.problem.kind.is_linear() && deck.cg_iterations().is_some() {
+        true => 1,
+        false => deck.newton.max_iterations,
+    };
     let params = NewtonParams {
-        tolerance: deck.newton.tolerance.max(linear),
-        max_iterations: match deck.problem.kind.is_linear() && deck.cg_iterations().is_some() {
-            true => 1,
-            false => deck.newton.max_iterations,
-        },
         ends_at_limit: deck.cg_iterations().is_some(),
         is_inexact: deck.is_inexact(),
+        ..NewtonParams::new(deck.newton.tolerance.max(linear), max_iterations)
     };
     let observe = &mut |step, norm| progress(Event::Newton(step, norm));
     let mut info = NewtonInfo::default();

@@ -16,7 +16,7 @@
 //! let a = CrsMatrix::new(Arc::new(graph), vec![2.0, -1.0, -1.0, 2.0, -1.0, -1.0, 2.0])?;
 //! let (mut work, mut x, b) = (CgWorkspace::new(&Serial, 3, 3)?, vec![0.0; 3], vec![1.0, 0.0, 1.0]);
 //! let mut system = LinearSystem { operator: &a, preconditioner: Identity, comm: &Solo, rhs: &b };
-//! let params = CgParams { tolerance: 1e-12, max_iterations: 3 };
+//! let params = CgParams::new(1e-12, 3);
 //! let info = cg(&Serial, &mut system, &mut x, params, &mut work, &mut |_, _| {})?;
 //! assert!(info.iterations <= 3 && x.iter().all(|x| (x - 1.0).abs() < 1e-12));
 //!

@@ -44,12 +44,21 @@ pub trait NonlinearProblem<S: Blas> {
 pub struct NewtonParams {
     /// Bound of ||F|| / ||F at the start||.
     pub tolerance: f64,
+    /// Bound of ||F||: the target is max(tolerance ||F at the start||, absolute). 0 stands for none.
+    pub absolute: f64,
     /// Number of steps after which Newton's method gives up.
     pub max_iterations: usize,
     /// Whether the limit ends the method with [`Reason::Iterations`] instead of an error.
     pub ends_at_limit: bool,
     /// Whether each linear solve is only as accurate as the step can use.
     pub is_inexact: bool,
+}
+
+impl NewtonParams {
+    /// Bounds ||F|| / ||F at the start|| and the steps; every step is solved to the tolerance of the linear solver.
+    pub const fn new(tolerance: f64, max_iterations: usize) -> Self {
+        NewtonParams { tolerance, absolute: 0.0, max_iterations, ends_at_limit: false, is_inexact: false }
+    }
 }
 
 /// Forcing term of the first step, and largest of all.
@@ -156,13 +165,18 @@ pub fn newton<S: Blas>(
                     info.reason = Reason::Zero;
                     return Ok(());
                 }
-                return Err(underflow("||F||", norm));
+                if !is_normal(params.absolute) {
+                    return Err(underflow("||F||", norm));
+                }
             }
         }
-        let target = params.tolerance * info.initial_residual;
+        let relative = params.tolerance * info.initial_residual;
+        let target = relative.max(params.absolute);
         if norm <= target {
-            let is_normal = target * target >= f64::MIN_POSITIVE;
-            return if is_normal { Ok(()) } else { Err(underflow("tolerance ||F||", target)) };
+            if params.absolute > relative {
+                info.reason = Reason::AbsoluteTolerance;
+            }
+            return if is_normal(target) { Ok(()) } else { Err(underflow("tolerance ||F||", target)) };
         }
         // The limit is tested after the target, so that the last step allowed may converge.
         if step == params.max_iterations && params.ends_at_limit {
@@ -198,6 +212,11 @@ fn assembled<S: Blas>(
     let mut square = [0.0];
     space.read(&sums.scalars, &mut square)?;
     Ok(square[0])
+}
+
+/// Whether the square of a norm is a normal number.
+fn is_normal(norm: f64) -> bool {
+    norm * norm >= f64::MIN_POSITIVE
 }
 
 fn underflow(quantity: &'static str, value: f64) -> Error {
@@ -243,8 +262,7 @@ mod tests {
         (x, info)
     }
 
-    const TIGHT: NewtonParams =
-        NewtonParams { tolerance: 1e-13, max_iterations: 20, ends_at_limit: false, is_inexact: false };
+    const TIGHT: NewtonParams = NewtonParams::new(1e-13, 20);
 
     #[test]
     fn newton_converges_quadratically_to_square_roots() {
@@ -273,23 +291,25 @@ mod tests {
         assert!(matches!(roots(0.0, TIGHT).1, Err(Error::NotFinite { method: "Newton", iteration: 1, .. })));
     }
 
-    /// x_i = c_i, so that the first residual is -c from 0.
-    fn from_zero(c: f64, tolerance: f64) -> Result<NewtonInfo> {
-        struct Line(f64);
-        impl NonlinearProblem<Threads> for Line {
-            fn rows(&self) -> usize {
-                3
-            }
-            fn assemble(&mut self, x: &mut [f64], residual: &mut [f64]) -> Result<()> {
-                residual.iter_mut().zip(x).for_each(|(r, x)| *r = *x - self.0);
-                Ok(())
-            }
-            fn solve(&mut self, _: &[f64], residual: &[f64], delta: &mut [f64], _: Option<f64>) -> Result<SolveInfo> {
-                delta.copy_from_slice(residual);
-                Ok(SolveInfo::default())
-            }
+    /// x_i = c_i.
+    struct Line(f64);
+    impl NonlinearProblem<Threads> for Line {
+        fn rows(&self) -> usize {
+            3
         }
-        let params = NewtonParams { tolerance, max_iterations: 5, ..TIGHT };
+        fn assemble(&mut self, x: &mut [f64], residual: &mut [f64]) -> Result<()> {
+            residual.iter_mut().zip(x).for_each(|(r, x)| *r = *x - self.0);
+            Ok(())
+        }
+        fn solve(&mut self, _: &[f64], residual: &[f64], delta: &mut [f64], _: Option<f64>) -> Result<SolveInfo> {
+            delta.copy_from_slice(residual);
+            Ok(SolveInfo::default())
+        }
+    }
+
+    /// The first residual is -c from 0.
+    fn from_zero(c: f64, tolerance: f64) -> Result<NewtonInfo> {
+        let params = NewtonParams::new(tolerance, 5);
         run(&mut Line(c), &mut [0.0; 3], params)
     }
 
@@ -298,6 +318,13 @@ mod tests {
         for c in [1e-200, 1e-155, 5e-324] {
             assert!(matches!(from_zero(c, 0.5), Err(Error::Underflow { quantity: "||F||", .. })), "{c}");
         }
+        let bounded = |c, absolute| {
+            let params = NewtonParams { absolute, ..NewtonParams::new(0.5, 5) };
+            run(&mut Line(c), &mut [0.0; 3], params)
+        };
+        // An absolute tolerance whose square is a normal number is reached whatever the first residual.
+        assert_eq!(bounded(1e-200, 1e-100).unwrap().reason, Reason::AbsoluteTolerance);
+        assert!(matches!(bounded(1e-200, 1e-180), Err(Error::Underflow { quantity: "||F||", .. })));
         assert!(matches!(from_zero(1e-100, 1e-60), Err(Error::Underflow { quantity: "tolerance ||F||", .. })));
         let (zero, some) = (from_zero(0.0, 0.5).unwrap(), from_zero(1e-100, 0.5).unwrap());
         assert_eq!((zero.reason, zero.steps.len()), (Reason::Zero, 0));
@@ -321,9 +348,13 @@ mod tests {
                 Ok(SolveInfo::default())
             }
         }
-        let params = NewtonParams { tolerance: 1e-7, max_iterations: 9, ..TIGHT };
+        let params = NewtonParams::new(1e-7, 9);
         let info = run(&mut Slow, &mut [1e6; 3], params).unwrap();
         assert_eq!(info.steps.len(), 3);
+        // ||F|| <= 2: one step less than a relative tolerance of 1e-7 takes.
+        let params = NewtonParams { absolute: 2.0, ..params };
+        let info = run(&mut Slow, &mut [1e6; 3], params).unwrap();
+        assert_eq!((info.steps.len(), info.reason), (2, Reason::AbsoluteTolerance));
     }
 
     /// x^2 = c, solved only as far as asked: F(x - d) = (1 - s) F + d^2 for d = s F / J.

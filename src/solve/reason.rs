@@ -2,10 +2,11 @@
 //!
 //! ```text
 //! relative tolerance   ||r|| <= tolerance ||b||, where the squares of both norms are normal numbers
+//! absolute tolerance   ||r|| <= the absolute tolerance, where that is above tolerance ||b|| and its square is a normal number
 //! zero                 every item of b is 0
 //! iterations           the number of iterations that was asked for, whatever ||r||
 //! ```
-//! There is no absolute tolerance. A norm of 0 from items that are not 0 (their squares underflow) is [`Error::Underflow`], and
+//! A norm of 0 from items that are not 0 (their squares underflow) is [`Error::Underflow`], and
 //! never a success.
 //!
 //! [`Error::Underflow`]: crate::Error::Underflow
@@ -20,6 +21,8 @@ pub enum Reason {
     /// The residual norm fell to the tolerance times the norm of the right-hand side (Newton: of the first residual).
     #[default]
     RelativeTolerance,
+    /// The residual norm fell to an absolute tolerance above the relative one.
+    AbsoluteTolerance,
     /// The right-hand side (Newton: the first residual) is exactly 0.
     Zero,
     /// The iterations that were asked for are done, whatever the residual.
@@ -30,6 +33,7 @@ impl std::fmt::Display for Reason {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Reason::RelativeTolerance => "relative tolerance",
+            Reason::AbsoluteTolerance => "absolute tolerance",
             Reason::Zero => "zero right-hand side",
             Reason::Iterations => "number of iterations",
         })

@@ -172,7 +172,7 @@ fn cg_names_the_argument_that_does_not_fit() {
     let solve = |x: usize, rhs: usize, work: usize, tolerance: f64| {
         let (mut x, rhs, mut work) = (vec![0.0; x], vec![1.0; rhs], CgWorkspace::new(&Serial, work, work).unwrap());
         let mut system = LinearSystem { operator: &a, preconditioner: Identity, comm: &Solo, rhs: &rhs[..] };
-        let params = CgParams { tolerance, max_iterations: 10 };
+        let params = CgParams::new(tolerance, 10);
         cg(&Serial, &mut system, &mut x, params, &mut work, &mut |_, _| ()).map(|_| x)
     };
     let x = solve(5, 5, 5, 1e-12).unwrap();

@@ -222,7 +222,7 @@ fn measured<S: Job>(space: &S, part: BoxPart, deck: &Deck, peak_of: &dyn Fn(&mut
     let in_solve = peak_of(&mut || {
         let mut temperature = problem.start().unwrap();
         let field = S::Memory::slice_mut(&mut temperature);
-        let params = NewtonParams { tolerance: 0.5, max_iterations: 2, ends_at_limit: false, is_inexact: false };
+        let params = NewtonParams::new(0.5, 2);
         let solved = newton(space, &comm, &mut problem, field, params, &mut |_, _| {}, &mut NewtonInfo::default());
         // With neighbours that send zeros the iterations need not converge; they allocate all the same.
         assert!(solved.is_ok() || !is_alone && solved.as_ref().is_err_and(Error::is_collective), "{solved:?}");

@@ -172,7 +172,7 @@ fn cg_takes_the_iterations_of_the_textbook() {
     for space in threads() {
         let mut work = CgWorkspace::new(&space, N, N).unwrap();
         let mut system = LinearSystem { operator: &matrix, preconditioner: Identity, comm: &Solo, rhs: &b };
-        let params = CgParams { tolerance, max_iterations: needed };
+        let params = CgParams::new(tolerance, needed);
         let mut x = vec![0.0; N];
         let info = cg(&space, &mut system, &mut x, params, &mut work, &mut |_, _| {}).unwrap();
         assert_eq!(info.iterations, needed);
@@ -185,7 +185,7 @@ fn cg_takes_the_iterations_of_the_textbook() {
         let mut again = vec![0.0; N];
         let info_again = cg(&space, &mut system, &mut again, params, &mut work, &mut |_, _| {}).unwrap();
         assert!(info_again == info && again == x);
-        let one_less = CgParams { tolerance, max_iterations: needed - 1 };
+        let one_less = CgParams::new(tolerance, needed - 1);
         assert!(cg(&space, &mut system, &mut vec![0.0; N], one_less, &mut work, &mut |_, _| {}).is_err());
     }
 }

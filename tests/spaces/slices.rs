@@ -81,7 +81,7 @@ fn vector_operations_and_products_work_on_parts() {
 fn cg_solves_for_a_part_from_a_part() {
     let (space, a, b) = (Threads::new(2).unwrap(), matrix(), wave(N, 0.9));
     let jacobi = Jacobi::new(&space, &a.diagonal().unwrap()).unwrap();
-    let params = CgParams { tolerance: 1e-10, max_iterations: 200 };
+    let params = CgParams::new(1e-10, 200);
     for (variant, name) in CgVariant::ALL {
         let mut work = CgWorkspace::of_variant(&space, N, N, variant).unwrap();
         let (mut own, mut long, mut from) = (vec![0.0; N], inside(&vec![0.0; N]), inside(&b));
@@ -157,7 +157,7 @@ impl NonlinearProblem<Threads> for Roots {
 #[test]
 fn newton_solves_for_a_part() {
     let mut x = [f64::NAN, 1.5, 1.3, f64::NAN];
-    let params = NewtonParams { tolerance: 1e-12, max_iterations: 50, ends_at_limit: false, is_inexact: false };
+    let params = NewtonParams::new(1e-12, 50);
     newton(&Serial, &Solo, &mut Roots, &mut x[1..3], params, &mut |_, _| {}, &mut NewtonInfo::default()).unwrap();
     assert!(x[1..3].iter().all(|x| (x - 2f64.sqrt()).abs() < 1e-11) && x[0].is_nan() && x[3].is_nan(), "{x:?}");
 }

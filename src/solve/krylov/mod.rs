@@ -41,7 +41,7 @@ pub struct SolveInfo {
     pub residual: f64,
     /// ||b||.
     pub rhs: f64,
-    /// Norm of r to reach: the tolerance times ||b||; negative where a number of iterations was asked for.
+    /// Norm of r to reach: max(tolerance ||b||, absolute tolerance); negative where a number of iterations was asked for.
     pub target: f64,
     /// Why the iteration ended.
     pub reason: Reason,

@@ -187,7 +187,7 @@ impl System {
     ) -> Result<()> {
         let mut work = CgWorkspace::new(space, operator.rows(), operator.columns())?;
         let mut system = LinearSystem { operator, preconditioner: Identity, comm: &comm, rhs: &self.residual };
-        let params = CgParams { tolerance: 1e-12, max_iterations: 500 };
+        let params = CgParams::new(1e-12, 500);
         cg(space, &mut system, x, params, &mut work, &mut |_, _| {})?;
         Ok(())
     }

@@ -14,7 +14,7 @@ use minifenl::space::{Array, Cuda, CudaMemory, ExecutionSpace, MemorySpace, Seri
 use minifenl::sparse::{CrsMatrix, Format, Operator, Spmv};
 
 const NEW: [CgVariant; 1] = [CgVariant::SingleReduction];
-const PARAMS: CgParams = CgParams { tolerance: 1e-9, max_iterations: 1000 };
+const PARAMS: CgParams = CgParams::new(1e-9, 1000);
 
 /// z = D r with a diagonal matrix D.
 struct Scale<'a, S: ExecutionSpace>(&'a CrsMatrix<f64, S::Memory>);
@@ -182,7 +182,7 @@ fn an_ill_conditioned_system_reaches_the_tolerance_on_a_gpu() {
             a.parts_mut().1[entry] = scale(row) * scale(column) * if row == column { 2.1 } else { -1.0 };
         }
     }
-    let (b, params) = (wave(n, 0.77), CgParams { tolerance: 1e-8, max_iterations: 20_000 });
+    let (b, params) = (wave(n, 0.77), CgParams::new(1e-8, 20_000));
     let classic = solve(&Serial, &a, Identity, &b, params, CgVariant::Classic).0.unwrap().iterations;
     let there = a.upload(&space).unwrap();
     for variant in NEW {

@@ -12,7 +12,7 @@ use minifenl::space::{Array, Cuda, CudaMemory, ExecutionSpace, MemorySpace, Seri
 use minifenl::sparse::{CrsMatrix, DeviceValue, Format, Operator};
 use minifenl::{Error, Result};
 
-const PARAMS: CgParams = CgParams { tolerance: 1e-11, max_iterations: 1000 };
+const PARAMS: CgParams = CgParams::new(1e-11, 1000);
 
 /// -1 beside the diagonal; on it, how many of those there are at most, and `more`.
 pub fn laplace(mut a: CrsMatrix, more: f64) -> CrsMatrix {

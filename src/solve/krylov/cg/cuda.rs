@@ -1,6 +1,6 @@
 //! CG steps on a GPU: launches of `kernels/cg.cu` and `kernels/cg_fused.cu`.
 
-use super::{CgSlot, CgSteps, CgVectors, FusedSlot, Quotient, SingleLaunch, SingleVectors};
+use super::{CgParams, CgSlot, CgSteps, CgVectors, FusedSlot, Quotient, SingleLaunch, SingleVectors};
 use crate::Result;
 use crate::blas::{Reductions, enough};
 use crate::solve::kernel_files::{CG, CG_FUSED};
@@ -33,9 +33,10 @@ impl CgSteps for Cuda {
         }
     }
 
-    fn cg_begin(&self, tolerance: f64, limit: usize, slot: usize, sums: &mut Reductions<Cuda>) -> Result<()> {
+    fn cg_begin(&self, params: CgParams, slot: usize, sums: &mut Reductions<Cuda>) -> Result<()> {
         sums.check("cg_begin", CgSlot::LEN - 1)?;
-        let arguments = arguments![tolerance, limit as f64, slot as u32, &mut sums.scalars];
+        let CgParams { tolerance, absolute, max_iterations } = params;
+        let arguments = arguments![tolerance, absolute, max_iterations as f64, slot as u32, &mut sums.scalars];
         self.launch(&CG, "cg_begin", Grid::new(1, 1), arguments)
     }
 

@@ -1,7 +1,7 @@
 //! CG steps on Serial and Threads: one task per block of items.
 
 use super::state::{CgSlot as Slot, CgState, CgSteps, CgVectors, Quotient, is_running, set_state, state_of};
-use super::{FusedSlot as Fused, SingleVectors};
+use super::{CgParams, FusedSlot as Fused, SingleVectors};
 use crate::Result;
 use crate::blas::Reductions;
 use crate::blas::blocks::{first, first_mut, sum_of, total};
@@ -14,17 +14,17 @@ impl CgSteps for Threads {
     const CHECK_INTERVAL: usize = 1;
     const CHECKS_IN_FLIGHT: usize = 0;
 
-    fn cg_begin(&self, tolerance: f64, limit: usize, slot: usize, sums: &mut Reductions<Threads>) -> Result<()> {
+    fn cg_begin(&self, params: CgParams, slot: usize, sums: &mut Reductions<Threads>) -> Result<()> {
         let scalars = first_mut("cg_begin", "scalars", &mut sums.scalars, Slot::LEN)?;
         let square = scalars[slot];
         let rhs = square.sqrt();
         scalars[Slot::RHS] = rhs;
-        scalars[Slot::TARGET] = tolerance * rhs;
-        scalars[Slot::LIMIT] = limit as f64;
+        scalars[Slot::TARGET] = params.target(rhs);
+        scalars[Slot::LIMIT] = params.max_iterations as f64;
         scalars[Slot::COUNT] = 0.0;
         let state = match () {
             () if !rhs.is_finite() => CgState::NotFinite,
-            () if square < f64::MIN_POSITIVE => CgState::Underflow,
+            () if square.max(params.absolute.powi(2)) < f64::MIN_POSITIVE => CgState::Underflow,
             () => CgState::Running,
         };
         set_state(scalars, state);
@@ -270,7 +270,11 @@ mod tests {
         assert_eq!((check(4.0, 0.0), check(4.1, 0.0)), (CgState::Converged, CgState::Running));
         assert_eq!((check(4.1, 9.0), check(f64::INFINITY, 0.0)), (CgState::LimitReached, CgState::NotFinite));
         let mut sums = sums(&Serial, 1, [0.0, 9.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
-        Serial.cg_begin(0.5, 7, 1, &mut sums).unwrap();
-        assert_eq!(sums.scalars[2..8], [0.0, 1.5, 7.0, 0.0, 0.0, 3.0]);
+        let mut begun = |absolute| {
+            Serial.cg_begin(CgParams { absolute, ..CgParams::new(0.5, 7) }, 1, &mut sums).unwrap();
+            sums.scalars[2..8].to_vec()
+        };
+        assert_eq!(begun(0.0), [0.0, 1.5, 7.0, 0.0, 0.0, 3.0]);
+        assert_eq!((begun(1.4)[1], begun(1.6)[1]), (1.5, 1.6));
     }
 }

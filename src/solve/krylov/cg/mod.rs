@@ -17,6 +17,7 @@ mod classic;
 mod cuda;
 mod fused;
 mod host;
+mod params;
 #[cfg(test)]
 mod precondition_tests;
 #[cfg(test)]
@@ -34,10 +35,11 @@ mod variant_tests;
 mod workspace;
 
 pub use fused::{FusedSlot, SingleVectors};
+pub use params::CgParams;
 pub use state::{CgSlot, CgState, CgSteps, CgVectors, Quotient, SingleLaunch};
 pub use variant::CgVariant;
 pub(super) use workspace::Parts;
-pub use workspace::{CgParams, CgWorkspace, LinearSystem};
+pub use workspace::{CgWorkspace, LinearSystem};
 use workspace::{REFRESH, REPLACEMENTS};
 
 use super::{Identity, Preconditioner, SolveInfo};
@@ -52,7 +54,7 @@ use std::collections::VecDeque;
 /// Solves A x = b from the given x. Calls `observe(iteration, ||r||)` at each convergence check, that is every
 /// [`CHECK_INTERVAL`](CgSteps::CHECK_INTERVAL) iterations and at the end.
 ///
-/// A right-hand side of exactly 0 gives x = 0 ([`Reason::Zero`]). [`CgParams::exactly`] asks for a number of iterations instead of a
+/// A right-hand side of exactly 0 gives x = 0 ([`Reason::Zero`]), unless an absolute tolerance is given. [`CgParams::exactly`] asks for a number of iterations instead of a
 /// tolerance ([`Reason::Iterations`]).
 ///
 /// For a given number of ranks the result is deterministic, whatever the number of threads. Iterations are enqueued ahead of the
@@ -62,7 +64,8 @@ use std::collections::VecDeque;
 /// [`Error::NotConverged`] at the limit, [`Error::Breakdown`] if p.Ap <= 0, [`Error::NotFinite`] for a NaN or infinity, each with
 /// iteration and residual; [`Error::Underflow`] if the square of ||b|| or of the target underflows and b is not 0. x then holds the
 /// last iterate, and [`CgWorkspace::stopped`] has the numbers of the solve. Before the solve [`Error::Shape`] unless x and b have an item
-/// per row or per column of the operator and the workspace was made for its sizes, [`Error::Invalid`] for a tolerance that is NaN.
+/// per row or per column of the operator and the workspace was made for its sizes, [`Error::Invalid`] for a tolerance that is NaN
+/// or an absolute one that is negative.
 pub fn cg<S, M, B>(
     space: &S,
     system: &mut LinearSystem<'_, S, M, B>,
@@ -133,7 +136,10 @@ impl<S: CgSteps> Solve<'_, S> {
             let info = SolveInfo { iterations, residual, rhs, target, ..SolveInfo::default() };
             self.work.stopped = Some(self.counted(info));
         }
-        let info = solved?;
+        let mut info = solved?;
+        if info.reason == Reason::RelativeTolerance && params.target(0.0) == info.target {
+            info.reason = Reason::AbsoluteTolerance;
+        }
         if info.reason == Reason::Zero {
             return Ok(SolveInfo { variant: self.work.variant, ..info });
         }
@@ -161,6 +167,12 @@ impl<S: CgSteps> Solve<'_, S> {
         }
         if params.tolerance.is_nan() {
             return Err(Error::Invalid("cg: the tolerance is NaN; expected a number".into()));
+        }
+        if params.absolute.is_nan() || params.absolute < 0.0 {
+            let value = params.absolute;
+            return Err(Error::Invalid(format!(
+                "cg: the absolute tolerance is {value}; expected a number that is not negative"
+            )));
         }
         Ok(())
     }
@@ -193,7 +205,7 @@ impl<S: CgSteps> Solve<'_, S> {
         let (space, sums) = (self.space, &mut self.work.sums);
         space.dot(self.n, self.b, self.b, sums, rr)?;
         sums.complete(space, self.comm, rr..rr + 1)?;
-        space.cg_begin(params.tolerance, params.max_iterations, rr, sums)?;
+        space.cg_begin(params, rr, sums)?;
         self.start()?;
         // Iterations enqueued after the end must change nothing. All ranks derive the state from the same bits, so they stop
         // together.

@@ -4,6 +4,7 @@
 //! [`CgSlot::STATE`] is not 0, the operations of an iteration change nothing.
 
 use super::fused::SingleVectors;
+use super::params::CgParams;
 use crate::Result;
 use crate::blas::{Blas, Reductions};
 use crate::space::Slice;
@@ -18,7 +19,7 @@ impl CgSlot {
     pub const RR: [usize; 2] = [0, 1];
     /// p.q
     pub const PQ: usize = 2;
-    /// Norm of r to reach: the tolerance times the norm of b.
+    /// Norm of r to reach: max(tolerance times the norm of b, absolute tolerance).
     pub const TARGET: usize = 3;
     /// Number of iterations after which CG gives up.
     pub const LIMIT: usize = 4;
@@ -107,11 +108,11 @@ pub trait CgSteps: Formats {
     }
 
     /// Computes norm and target from `scalars[slot]` = b.b, and sets count and state to 0. The state is set at once if b.b is not
-    /// finite or below the normal numbers.
+    /// finite, or below the normal numbers while the square of the absolute tolerance is, too.
     ///
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) for short arrays, here and below.
-    fn cg_begin(&self, tolerance: f64, limit: usize, slot: usize, sums: &mut Reductions<Self>) -> Result<()>;
+    fn cg_begin(&self, params: CgParams, slot: usize, sums: &mut Reductions<Self>) -> Result<()>;
 
     /// Sets the state that follows from `scalars[rr]` = r.r before the first iteration.
     ///

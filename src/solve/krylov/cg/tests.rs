@@ -34,7 +34,7 @@ fn run(space: &Threads, a: &CrsMatrix, b: &[f64], x: &mut [f64], params: CgParam
     info
 }
 
-pub(super) const TIGHT: CgParams = CgParams { tolerance: 1e-12, max_iterations: 1000 };
+pub(super) const TIGHT: CgParams = CgParams::new(1e-12, 1000);
 
 #[test]
 fn cg_recovers_a_parabola_from_its_second_difference() {
@@ -109,12 +109,35 @@ fn norms_that_underflow_are_no_success() {
 }
 
 #[test]
+fn an_absolute_tolerance_ends_a_solve_whatever_the_right_side() {
+    let solve = |b: f64, tolerance, absolute| {
+        let params = CgParams { absolute, ..CgParams::new(tolerance, 1000) };
+        run(&Serial, &difference(20, 3.0), &[b; 20], &mut [0.0; 20], params)
+    };
+    // ||b|| = sqrt(20) b.
+    let (relative, absolute) = (solve(1.0, 1e-8, 0.0).unwrap(), solve(1.0, 0.0, 1e-8 * 20f64.sqrt()).unwrap());
+    assert_eq!((relative.iterations, relative.residual), (absolute.iterations, absolute.residual));
+    assert_eq!((relative.reason, absolute.reason), (Reason::RelativeTolerance, Reason::AbsoluteTolerance));
+    let small = solve(1.0, 1e-8, 1e-12).unwrap();
+    assert_eq!((small.reason, small.iterations), (Reason::RelativeTolerance, relative.iterations));
+    // A start below the tolerance is the solution, even if the squares of its residual underflow.
+    for b in [0.0, 1e-200, 1e-9] {
+        let info = solve(b, 1e-8, 1e-6).unwrap();
+        assert_eq!((info.reason, info.iterations), (Reason::AbsoluteTolerance, 0), "{b}");
+    }
+    assert!(matches!(solve(1e-200, 1e-8, 1e-180), Err(Error::Underflow { quantity: "||b||", .. })));
+    for absolute in [-1.0, f64::NAN] {
+        assert!(solve(1.0, 1e-8, absolute).unwrap_err().to_string().contains("absolute tolerance"));
+    }
+}
+
+#[test]
 fn the_true_residual_is_that_of_x_and_not_of_the_recurrence() {
     let n = 2 * Threads::CHUNK + 9;
     let (a, b): (_, Vec<f64>) = (difference(n, 2.5), (0..n).map(|i| (i as f64).sin()).collect());
     let (mut x, mut work) = (vec![0.0; n], CgWorkspace::new(&Serial, n, n).unwrap());
     let mut system = LinearSystem { operator: &a, preconditioner: Identity, comm: &Solo, rhs: &b };
-    let params = CgParams { tolerance: 1e-6, max_iterations: 100 };
+    let params = CgParams::new(1e-6, 100);
     let info = cg(&Serial, &mut system, &mut x, params, &mut work, &mut |_, _| {}).unwrap();
     assert_eq!(info.recomputed, None);
     let honest = true_residual(&Serial, &system, &x, &mut work).unwrap();
@@ -222,7 +245,7 @@ fn one_launch_is_for_one_rank_and_classic_cg() {
     ] {
         let (mut work, b) = (CgWorkspace::of_variant(&Serial, 20, 20, variant).unwrap(), vec![1.0; 20]);
         let mut system = LinearSystem { operator: &a, preconditioner: Identity, comm: &comm, rhs: &b };
-        let params = CgParams { tolerance: 1e-12, max_iterations: 9 };
+        let params = CgParams::new(1e-12, 9);
         let solved = cg_single_launch(&Serial, &launch, &mut system, &mut [0.0; 20], params, &mut work, &mut |_, _| {});
         let is_refused = comm.size() > 1 || variant != CgVariant::Classic;
         assert_eq!(solved.is_err(), is_refused, "{solved:?}");

@@ -273,7 +273,7 @@ fn ill_conditioned(n: usize) -> CrsMatrix {
 fn an_ill_conditioned_system_reaches_the_tolerance() {
     let n = 300;
     let (a, b) = (ill_conditioned(n), wave(n, 0.77));
-    let params = CgParams { tolerance: 1e-8, max_iterations: 20_000 };
+    let params = CgParams::new(1e-8, 20_000);
     let run = |variant| {
         let mut work = CgWorkspace::of_variant(&Serial, n, n, variant).unwrap();
         let mut system = LinearSystem { operator: &a, preconditioner: Identity, comm: &Solo, rhs: &b };
@@ -294,7 +294,7 @@ fn an_ill_conditioned_system_reaches_the_tolerance() {
 fn an_unattainable_tolerance_ends() {
     let n = 200;
     let (a, b) = (difference(n, 2.001), wave(n, 0.77));
-    let params = CgParams { tolerance: 1e-17, max_iterations: 2000 };
+    let params = CgParams::new(1e-17, 2000);
     for (variant, name) in CgVariant::ALL {
         let info = solve(&Serial, variant, &a, Identity, &b, params).0;
         assert!(info.is_ok(), "{name}: {info:?}");

@@ -1,4 +1,4 @@
-//! Parameters, memory and system of a CG solve.
+//! Memory and system of a CG solve.
 
 use super::{CgSlot, CgSteps, CgVariant, FusedSlot};
 use crate::Result;
@@ -12,24 +12,6 @@ use std::fmt;
 pub(super) const REFRESH: usize = 64;
 /// Replacements of r in a solve. A target below the attainable accuracy is reached by the recurrence only.
 pub(super) const REPLACEMENTS: usize = 2;
-
-/// Stopping criteria of CG.
-#[derive(Clone, Copy, Debug)]
-pub struct CgParams {
-    /// Bound of ||r|| / ||b||. A negative bound is never reached: see [`exactly`](Self::exactly).
-    pub tolerance: f64,
-    /// Number of iterations after which CG gives up.
-    pub max_iterations: usize,
-}
-
-impl CgParams {
-    /// Asks for exactly so many iterations whatever the residual, as miniFE and HPCG count them. The solve ends with
-    /// [`Reason::Iterations`](crate::solve::Reason::Iterations). If r.r underflows before, CG starts again from its last iterate.
-    /// Only where b is 0, or b - A x is exactly 0, are there fewer iterations.
-    pub const fn exactly(iterations: usize) -> Self {
-        CgParams { tolerance: -1.0, max_iterations: iterations }
-    }
-}
 
 /// Vectors and scalars of CG, allocated once and used by every solve.
 #[derive(Clone, Debug)]

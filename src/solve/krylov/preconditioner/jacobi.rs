@@ -26,7 +26,7 @@ use crate::sparse::{CrsMatrix, Spmv, inverse_of_diagonal};
 /// let (mut work, mut x, b) = (CgWorkspace::new(&Serial, 2, 2)?, vec![0.0; 2], vec![1.0, 1e8]);
 /// let preconditioner = Jacobi::new(&Serial, &a.diagonal()?)?;
 /// let mut system = LinearSystem { operator: &a, preconditioner, comm: &Solo, rhs: &b };
-/// let params = CgParams { tolerance: 1e-12, max_iterations: 2 };
+/// let params = CgParams::new(1e-12, 2);
 /// cg(&Serial, &mut system, &mut x, params, &mut work, &mut |_, _| {})?;
 /// assert!(x.iter().all(|x| (x - 1.0).abs() < 1e-7), "{x:?}");
 /// # Ok::<(), minifenl::Error>(())
