@@ -87,7 +87,7 @@ pub enum Error {
     /// A linear or nonlinear iteration ended before it reached its tolerance.
     #[error("{method} did not converge: residual {residual:.3e} > {tolerance:.3e} after {iterations} iterations")]
     NotConverged {
-        /// "CG" or "Newton".
+        /// "CG", "GMRES", "BiCGStab" or "Newton".
         method: &'static str,
         /// Number of iterations.
         iterations: usize,
@@ -96,8 +96,10 @@ pub enum Error {
         /// Norm to be reached.
         tolerance: f64,
     },
-    /// CG found a direction p with p.Ap <= 0, so the matrix is not positive definite.
-    #[error("CG broke down at iteration {iteration}: p.Ap = {curvature:.3e} <= 0, residual {residual:.3e}")]
+    /// CG found a direction p with p.Ap <= 0, so the matrix is not positive definite. GMRES takes any matrix.
+    #[error(
+        "CG broke down at iteration {iteration}: p.Ap = {curvature:.3e} <= 0, residual {residual:.3e}; CG needs a symmetric positive definite matrix, GMRES takes any"
+    )]
     Breakdown {
         /// Iteration, 0-based.
         iteration: usize,
@@ -106,10 +108,18 @@ pub enum Error {
         /// Norm of the residual in that iteration.
         residual: f64,
     },
+    /// CG failed, and the matrix is not symmetric.
+    #[error(
+        "CG failed on a matrix that is not symmetric: |x.Ay - y.Ax| is {departure:.1e} of ||x|| ||Ay||; GMRES and BiCGStab take such matrices"
+    )]
+    NotSymmetric {
+        /// |x.Ay - y.Ax| / max(||x|| ||Ay||, ||y|| ||Ax||) for two vectors.
+        departure: f64,
+    },
     /// A quantity is NaN or infinite.
     #[error("{method}: {quantity} is {value} at iteration {iteration}")]
     NotFinite {
-        /// "CG" or "Newton".
+        /// "CG", "GMRES", "BiCGStab" or "Newton".
         method: &'static str,
         /// Name of the quantity.
         quantity: &'static str,
@@ -123,7 +133,7 @@ pub enum Error {
         "{method} did not converge: {quantity} is {value:.3e}, whose square underflows; a problem in larger units is accepted"
     )]
     Underflow {
-        /// "CG" or "Newton".
+        /// "CG", "GMRES", "BiCGStab" or "Newton".
         method: &'static str,
         /// Name of the quantity.
         quantity: &'static str,
@@ -205,7 +215,11 @@ impl Error {
     pub fn is_collective(&self) -> bool {
         matches!(
             self,
-            Error::NotConverged { .. } | Error::Breakdown { .. } | Error::NotFinite { .. } | Error::Underflow { .. }
+            Error::NotConverged { .. }
+                | Error::Breakdown { .. }
+                | Error::NotSymmetric { .. }
+                | Error::NotFinite { .. }
+                | Error::Underflow { .. }
         )
     }
 

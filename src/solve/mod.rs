@@ -28,13 +28,16 @@
 //! # Ok::<(), minifenl::Error>(())
 //! ```
 
+mod call;
 #[cfg(feature = "cuda")]
 mod kernel_files;
 mod krylov;
 mod multigrid;
 mod newton;
+mod null_space;
 mod reason;
 
+pub use call::{Method, Options, solve};
 #[cfg(feature = "cuda")]
 pub(crate) use kernel_files::KERNEL_FILES;
 pub use krylov::{
@@ -45,4 +48,5 @@ pub use krylov::{
 };
 pub use multigrid::{Cycle, DistributedMatrix, Hierarchy, Level, MOST_INVERTED, Smoothing, Transfer};
 pub use newton::{NewtonInfo, NewtonParams, NewtonStep, NonlinearProblem, newton, newton_bytes};
+pub use null_space::NullSpace;
 pub use reason::Reason;

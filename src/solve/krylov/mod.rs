@@ -1,4 +1,4 @@
-//! Krylov methods for symmetric positive definite systems, written once for every space.
+//! Krylov methods, written once for every space: CG, and GMRES and BiCGStab for matrices that are not symmetric.
 //!
 //! A method knows its matrix as an [`Operator`](crate::sparse::Operator), its preconditioner as a [`Preconditioner`] and the other ranks
 //! as a [`Collective`](crate::blas::Collective). Its state and its vector updates are its own (`cg/state.rs`, [`CgSteps`]): products and
@@ -9,6 +9,7 @@ mod checks;
 mod distributed;
 mod elements;
 mod function;
+mod general;
 mod preconditioner;
 
 pub use cg::{
@@ -19,6 +20,7 @@ pub use checks::{Symmetry, symmetry, true_residual};
 pub use distributed::{DistributedOperator, OperatorTimes};
 pub use elements::ElementOperator;
 pub use function::{OperatorFn, PreconditionerFn, operator_fn, preconditioner_fn};
+pub(super) use general::{System, bicgstab, gmres};
 pub use preconditioner::{Identity, Jacobi, Preconditioner};
 
 use super::Reason;

@@ -19,7 +19,7 @@ mod fused;
 mod host;
 mod params;
 #[cfg(test)]
-mod precondition_tests;
+pub(super) mod precondition_tests;
 #[cfg(test)]
 mod rank_tests;
 #[cfg(feature = "cuda")]
@@ -31,7 +31,7 @@ mod state;
 mod tests;
 mod variant;
 #[cfg(test)]
-mod variant_tests;
+pub(super) mod variant_tests;
 mod workspace;
 
 pub use fused::{FusedSlot, SingleVectors};

@@ -18,7 +18,7 @@ impl CgParams {
     }
 
     /// Norm of r to reach for a norm of b.
-    pub(super) fn target(&self, rhs: f64) -> f64 {
+    pub(in super::super) fn target(&self, rhs: f64) -> f64 {
         let relative = self.tolerance * rhs;
         if self.absolute > 0.0 { relative.max(self.absolute) } else { relative }
     }

@@ -90,10 +90,11 @@ fn a_diagonal_of_other_rows_is_refused() {
     assert!(Jacobi::new(&Serial, &[1.0, 0.0]).unwrap_err().to_string().contains("diagonal[1] is 0e0"));
 }
 
-/// Rows `first..first + owned` of the badly scaled matrix of `n` rows, with its ghost columns behind the owned ones, and their map.
-fn part(n: usize, rank: usize, ranks: usize) -> (CrsMatrix, Map, std::ops::Range<usize>) {
+/// A rank's rows of a tridiagonal matrix, with its ghost columns behind the owned ones, and their map.
+pub(in crate::solve) fn part(whole: &CrsMatrix, rank: usize, ranks: usize) -> (CrsMatrix, Map, std::ops::Range<usize>) {
+    let n = whole.graph().rows();
     let mine = n * rank / ranks..n * (rank + 1) / ranks;
-    let (whole, owned) = (badly_scaled(n).0, mine.len());
+    let owned = mine.len();
     let (mut neighbours, mut ghosts) = (vec![], vec![]);
     for (other, send, ghost) in [(rank.wrapping_sub(1), 0, mine.start.wrapping_sub(1)), (rank + 1, owned - 1, mine.end)]
     {
@@ -133,7 +134,7 @@ fn ranks_give_the_iterations_and_the_solution_of_one() {
         for ranks in [1, 2, 5] {
             on_ranks(ranks, |rank| {
                 let comm: &dyn Communicator = rank;
-                let (a, map, mine) = part(N, comm.rank(), ranks);
+                let (a, map, mine) = part(&a, comm.rank(), ranks);
                 let mut halo = Halo::new(&Serial, comm, &map).unwrap();
                 let operator = DistributedOperator::new(&a, &mut halo, 0).unwrap();
                 let preconditioner = Jacobi::new(&Serial, &a.diagonal().unwrap()).unwrap();

@@ -33,7 +33,7 @@ pub(super) fn solve(
     (info, x)
 }
 
-pub(super) fn wave(n: usize, k: f64) -> Vec<f64> {
+pub(in crate::solve) fn wave(n: usize, k: f64) -> Vec<f64> {
     (0..n).map(|i| (k * i as f64).sin()).collect()
 }
 
@@ -193,7 +193,7 @@ fn a_preconditioner_takes_the_iterations_of_classic_cg() {
 }
 
 /// Random numbers in -1..1.
-pub(super) fn random(seed: u64) -> impl FnMut() -> f64 {
+pub(in crate::solve) fn random(seed: u64) -> impl FnMut() -> f64 {
     let mut bits = support::random_bits(seed);
     move || (bits() >> 11) as f64 / (1u64 << 52) as f64 - 1.0
 }
@@ -224,7 +224,7 @@ pub(super) fn dense_solve(a: &[Vec<f64>], b: &[f64]) -> Vec<f64> {
     x
 }
 
-pub(super) fn dense(a: &[Vec<f64>]) -> CrsMatrix {
+pub(in crate::solve) fn dense(a: &[Vec<f64>]) -> CrsMatrix {
     let n = a.len();
     let row_map = (0..=n).map(|row| (row * n) as u64).collect();
     let graph = CrsGraph::new(row_map, (0..n * n).map(|entry| (entry % n) as u32).collect(), n).unwrap();

@@ -1,0 +1,197 @@
+//! A linear solve in one call.
+
+use super::null_space::{Mean, Projected};
+use super::{
+    CgParams, CgSteps, CgWorkspace, Identity, LinearSystem, NullSpace, Preconditioner, SolveInfo, Symmetry, cg,
+    symmetry,
+};
+use crate::blas::Collective;
+use crate::comm::Solo;
+use crate::solve::krylov::{System, bicgstab, gmres};
+use crate::space::{Array, MemorySpace, Slice};
+use crate::sparse::Operator;
+use crate::{Error, Result};
+use std::fmt;
+
+/// Departure from symmetry that is no rounding.
+const ASYMMETRIC: f64 = 1e-10;
+
+/// Method of a linear solve.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Method {
+    /// Conjugate gradients: for symmetric positive definite matrices, or semidefinite ones with a [`NullSpace`].
+    #[default]
+    Cg,
+    /// Restarted GMRES: for any matrix. Keeps `restart` + 2 vectors; 30 is usual.
+    Gmres {
+        /// Iterations between restarts.
+        restart: usize,
+    },
+    /// BiCGStab: for any matrix, with 6 vectors and two products per iteration; less robust than GMRES.
+    BiCgStab,
+}
+
+/// Method, tolerances, preconditioner and ranks of [`solve`].
+pub struct Options<'a, S: CgSteps> {
+    /// Bound of ||b - A x|| / ||b||; 1e-8 by default.
+    pub rtol: f64,
+    /// Bound of ||b - A x||: the target is max(rtol ||b||, atol). 0, the default, stands for none.
+    pub atol: f64,
+    /// Number of iterations after which the solve fails; 10 000 by default.
+    pub max_iterations: usize,
+    /// Method; CG by default.
+    pub method: Method,
+    /// Approximate inverse of A; none by default. For CG it is symmetric positive definite.
+    pub preconditioner: Option<&'a mut dyn Preconditioner<S>>,
+    /// Vectors that A maps to 0; none by default.
+    pub null_space: NullSpace,
+    /// Ranks that share the unknowns; one by default. With several, the operator is a
+    /// [`DistributedOperator`](super::DistributedOperator).
+    pub ranks: &'a dyn Collective<S>,
+    /// Receives iteration and ||r|| at each convergence check.
+    pub observe: Option<&'a mut dyn FnMut(usize, f64)>,
+}
+
+impl<S: CgSteps> Default for Options<'_, S> {
+    fn default() -> Self {
+        Options {
+            rtol: 1e-8,
+            atol: 0.0,
+            max_iterations: 10_000,
+            method: Method::Cg,
+            preconditioner: None,
+            null_space: NullSpace::Trivial,
+            ranks: &Solo,
+            observe: None,
+        }
+    }
+}
+
+impl<S: CgSteps> fmt::Debug for Options<'_, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Options { rtol, atol, max_iterations, method, null_space, .. } = self;
+        write!(f, "Options {{ {rtol:?}, {atol:?}, {max_iterations}, {method:?}, {null_space:?}, .. }}")
+    }
+}
+
+/// Solves A x = b from the given x, with memory of its own. A loop of many solves by CG saves the allocation with [`cg`](super::cg()).
+///
+/// ```
+/// use minifenl::solve::{Method, Options, solve};
+/// use minifenl::sparse::{CrsGraph, CrsMatrix};
+/// use minifenl::{Error, space::Threads};
+/// use std::sync::Arc;
+///
+/// // [ 2 -1  0]       [1]
+/// // [-1  2 -1]  x  = [0]
+/// // [ 0 -1  2]       [1]
+/// let (space, b, mut x) = (Threads::new(2)?, vec![1.0, 0.0, 1.0], vec![0.0; 3]);
+/// let graph = Arc::new(CrsGraph::new(vec![0, 2, 5, 7], vec![0, 1, 0, 1, 2, 1, 2], 3)?);
+/// let a = CrsMatrix::new(graph.clone(), vec![2.0, -1.0, -1.0, 2.0, -1.0, -1.0, 2.0])?;
+/// solve(&space, &a, &b, &mut x, Options { rtol: 1e-12, ..Options::default() })?;
+/// assert!(x.iter().all(|x| (x - 1.0).abs() < 1e-11));
+///
+/// // CG does not solve systems that are not symmetric, and says so.
+/// let a = CrsMatrix::new(graph, vec![2.0, 1.0, -3.0, 2.0, -1.0, -1.0, 2.0])?;
+/// let error = solve(&space, &a, &b, &mut x, Options { max_iterations: 9, ..Options::default() }).unwrap_err();
+/// assert!(matches!(error, Error::NotSymmetric { .. }), "{error}");
+/// let info = solve(&space, &a, &b, &mut x, Options { method: Method::Gmres { restart: 30 }, ..Options::default() })?;
+/// assert!(info.iterations <= 3);
+/// # Ok::<(), minifenl::Error>(())
+/// ```
+///
+/// # Errors
+/// Those of [`cg`](super::cg()), the same for the other methods; [`Error::NotSymmetric`] if CG fails on a matrix that is not symmetric,
+/// which two products then find.
+pub fn solve<S: CgSteps>(
+    space: &S,
+    a: &dyn Operator<S>,
+    b: &Slice<S, f64>,
+    x: &mut Slice<S, f64>,
+    options: Options<'_, S>,
+) -> Result<SolveInfo> {
+    let Options { rtol, atol, max_iterations, method, preconditioner, null_space, ranks, observe } = options;
+    let params = CgParams { absolute: atol, ..CgParams::new(rtol, max_iterations) };
+    check(a, S::Memory::len(b), S::Memory::len(&*x), params)?;
+    let (mut identity, mut ignore) = (Identity, |_, _| {});
+    let preconditioner: &mut dyn Preconditioner<S> = match preconditioner {
+        Some(given) => given,
+        None => &mut identity,
+    };
+    let observe: &mut dyn FnMut(usize, f64) = match observe {
+        Some(given) => given,
+        None => &mut ignore,
+    };
+    let system = System { space, operator: a, preconditioner, ranks, rhs: b };
+    if null_space == NullSpace::Trivial {
+        return by(method, system, x, params, observe);
+    }
+    let n = a.rows();
+    let (mut mean, mut projected): (_, Array<S, f64>) = (Mean::new(space, n, ranks)?, space.zeros(n)?);
+    let rhs = S::Memory::slice_mut(&mut projected);
+    space.copy(n, b, rhs)?;
+    mean.remove(space, n, rhs)?;
+    let preconditioner = &mut Projected { inner: system.preconditioner, mean: &mut mean };
+    let info = by(method, System { space, operator: a, preconditioner, ranks, rhs }, x, params, observe)?;
+    mean.remove(space, n, x)?;
+    Ok(info)
+}
+
+/// Refuses vectors of other lengths than the operator's, and tolerances that are no numbers.
+fn check<S: CgSteps>(a: &dyn Operator<S>, b: usize, x: usize, params: CgParams) -> Result<()> {
+    for (array, len) in [("b", b), ("x", x)] {
+        // With or without room for ghosts.
+        if ![a.rows(), a.columns()].contains(&len) {
+            return Err(Error::length("solve", array, len, a.rows()));
+        }
+    }
+    for (name, value) in [("rtol", params.tolerance), ("atol", params.absolute)] {
+        if value.is_nan() || value < 0.0 {
+            return Err(Error::Invalid(format!("solve: {name} is {value}; expected a number that is not negative")));
+        }
+    }
+    Ok(())
+}
+
+/// Solves by a method.
+fn by<S: CgSteps>(
+    method: Method,
+    system: System<'_, S>,
+    x: &mut Slice<S, f64>,
+    params: CgParams,
+    observe: &mut dyn FnMut(usize, f64),
+) -> Result<SolveInfo> {
+    match method {
+        Method::Cg => {
+            let System { space, operator, preconditioner, ranks: comm, rhs } = system;
+            let mut work = CgWorkspace::new(space, operator.rows(), operator.columns())?;
+            let mut system = LinearSystem { operator, preconditioner, comm, rhs };
+            cg(space, &mut system, x, params, &mut work, observe)
+                .map_err(|error| name_asymmetry(space, operator, comm, &mut work, error))
+        }
+        Method::Gmres { restart } => gmres(system, x, restart, params, observe),
+        Method::BiCgStab => bicgstab(system, x, params, observe),
+    }
+}
+
+/// Names the departure from symmetry as the reason why CG failed, if there is one far above rounding.
+fn name_asymmetry<S: CgSteps>(
+    space: &S,
+    a: &dyn Operator<S>,
+    ranks: &dyn Collective<S>,
+    work: &mut CgWorkspace<S>,
+    error: Error,
+) -> Error {
+    if !matches!(error, Error::NotConverged { .. } | Error::Breakdown { .. }) {
+        return error;
+    }
+    let rough = |which: usize, vector: &mut Slice<S, f64>| {
+        let frequency = [1.3, 1.9][which];
+        let items: Vec<f64> = (0..a.rows()).map(|i| (frequency * i as f64 + 1.0).sin()).collect();
+        space.copy(items.len(), S::Memory::slice(&space.upload(&items)?), vector)
+    };
+    match symmetry(space, a, ranks, work, rough) {
+        Ok(Symmetry { departure, .. }) if departure > ASYMMETRIC => Error::NotSymmetric { departure },
+        _ => error,
+    }
+}

@@ -1,0 +1,160 @@
+//! Krylov methods for any matrix: GMRES and BiCGStab, written once for every space.
+//!
+//! Both precondition from the right, A M^-1 (M x) = b, so that their residual is b - A x whatever M is. The host reads their scalars in
+//! each iteration; all ranks read the same bits and take the same branches. A solve ends by the residual that is computed from x: where
+//! the recurrence has reached the target and b - A x has not, the method starts again from x.
+
+mod bicgstab;
+mod gmres;
+#[cfg(test)]
+mod tests;
+
+pub(in crate::solve) use bicgstab::bicgstab;
+pub(in crate::solve) use gmres::gmres;
+
+use super::cg::CgParams;
+use super::{Preconditioner, SolveInfo};
+use crate::blas::{Blas, Collective, Reductions};
+use crate::solve::Reason;
+use crate::solve::reason::is_zero;
+use crate::space::{Array, MemorySpace, Slice};
+use crate::sparse::Operator;
+use crate::{Error, Result};
+
+/// A linear system that a general method solves.
+pub(in crate::solve) struct System<'a, S: Blas> {
+    pub space: &'a S,
+    pub operator: &'a dyn Operator<S>,
+    pub preconditioner: &'a mut dyn Preconditioner<S>,
+    pub ranks: &'a dyn Collective<S>,
+    pub rhs: &'a Slice<S, f64>,
+}
+
+/// A system with the scratch of its solve and the numbers so far.
+struct Solve<'a, 'x, S: Blas> {
+    system: System<'a, S>,
+    method: &'static str,
+    x: &'x mut Slice<S, f64>,
+    /// M^-1 v for the product with A: has room for ghosts.
+    z: Array<S, f64>,
+    sums: Reductions<S>,
+    params: CgParams,
+    info: SolveInfo,
+}
+
+impl<'a, 'x, S: Blas> Solve<'a, 'x, S> {
+    /// Allocates for up to `slots` sums at once, and computes ||b|| and the target. The reason is [`Reason::Zero`] if x is the solution
+    /// already, since b is 0.
+    fn new(
+        method: &'static str,
+        system: System<'a, S>,
+        x: &'x mut Slice<S, f64>,
+        params: CgParams,
+        slots: usize,
+    ) -> Result<Self> {
+        let (space, n) = (system.space, system.operator.rows());
+        let z = space.zeros(system.operator.columns())?;
+        // The last slot takes the sum of a product, which no method needs.
+        let sums = Reductions::new(space, n, slots + 1)?;
+        let mut solve = Solve { system, method, x, z, sums, params, info: SolveInfo::default() };
+        let b = solve.system.rhs;
+        let [square] = solve.dots([[b, b]])?;
+        (solve.info.rhs, solve.info.target) = (square.sqrt(), params.target(square.sqrt()));
+        solve.finite("||b||", square)?;
+        if square.max(params.absolute.powi(2)) < f64::MIN_POSITIVE {
+            let scratch = S::Memory::slice_mut(&mut solve.z);
+            if !is_zero(space, solve.system.ranks, n, b, scratch, &mut solve.sums, 0)? {
+                return Err(Error::Underflow { method, quantity: "||b||", value: solve.info.rhs });
+            }
+            space.fill(n, 0.0, solve.x)?;
+            solve.info.reason = Reason::Zero;
+        }
+        Ok(solve)
+    }
+
+    /// Number of unknowns of this rank.
+    fn n(&self) -> usize {
+        self.system.operator.rows()
+    }
+
+    /// x.y of each pair, summed over all ranks in one message.
+    fn dots<const K: usize>(&mut self, pairs: [[&Slice<S, f64>; 2]; K]) -> Result<[f64; K]> {
+        for (slot, [x, y]) in pairs.into_iter().enumerate() {
+            self.system.space.dot(self.n(), x, y, &mut self.sums, slot)?;
+        }
+        let mut values = [0.0; K];
+        self.sum(&mut values)?;
+        Ok(values)
+    }
+
+    /// Sums the first scalars over all ranks and reads them.
+    fn sum(&mut self, values: &mut [f64]) -> Result<()> {
+        let System { space, ranks, .. } = self.system;
+        ranks.all_reduce(space, &mut self.sums, 0..values.len())?;
+        self.info.reductions += 1;
+        space.read(&self.sums.scalars, values)
+    }
+
+    /// z = M^-1 v.
+    fn precondition(&mut self, v: &Slice<S, f64>) -> Result<()> {
+        let n = self.n();
+        self.system.preconditioner.apply(self.system.space, n, v, S::Memory::slice_mut(&mut self.z))
+    }
+
+    /// z = M^-1 v, w = A z.
+    fn product(&mut self, v: &Slice<S, f64>, w: &mut Slice<S, f64>) -> Result<()> {
+        self.precondition(v)?;
+        self.apply(w)
+    }
+
+    /// w = A z. The sum is of no use, but rows without ghosts overlap the messages.
+    fn apply(&mut self, w: &mut Slice<S, f64>) -> Result<()> {
+        let (space, spare) = (self.system.space, S::Memory::len(S::Memory::slice(&self.sums.scalars)) - 1);
+        self.system.operator.apply_dot(space, S::Memory::slice_mut(&mut self.z), w, &mut self.sums, spare)
+    }
+
+    /// x += alpha z.
+    fn advance(&mut self, alpha: f64) -> Result<()> {
+        self.system.space.axpy(self.n(), alpha, S::Memory::slice(&self.z), self.x)
+    }
+
+    /// r = b - A x; returns its norm, and whether that ends the solve.
+    fn residual(&mut self, r: &mut Slice<S, f64>) -> Result<bool> {
+        let (space, n) = (self.system.space, self.n());
+        space.copy(n, self.x, S::Memory::slice_mut(&mut self.z))?;
+        self.apply(r)?;
+        // axpby takes no array twice: -(A x) + b in two steps.
+        space.copy(n, r, S::Memory::slice_mut(&mut self.z))?;
+        space.axpby(n, 1.0, self.system.rhs, -1.0, S::Memory::slice(&self.z), r)?;
+        let [square] = self.dots([[&*r, &*r]])?;
+        self.finite("||r||", square)?;
+        self.info.residual = square.sqrt();
+        self.has_ended()
+    }
+
+    /// Whether ||b - A x|| has reached the target; an error at the limit.
+    fn has_ended(&mut self) -> Result<bool> {
+        let SolveInfo { iterations, residual, target, .. } = self.info;
+        if residual > target {
+            return if iterations < self.params.max_iterations { Ok(false) } else { Err(self.not_converged()) };
+        }
+        if target * target < f64::MIN_POSITIVE {
+            return Err(Error::Underflow { method: self.method, quantity: "tolerance ||b||", value: target });
+        }
+        if self.params.target(0.0) == target {
+            self.info.reason = Reason::AbsoluteTolerance;
+        }
+        Ok(true)
+    }
+
+    fn not_converged(&self) -> Error {
+        let SolveInfo { iterations, residual, target: tolerance, .. } = self.info;
+        Error::NotConverged { method: self.method, iterations, residual, tolerance }
+    }
+
+    /// Refuses a sum that is NaN or infinite.
+    fn finite(&self, quantity: &'static str, value: f64) -> Result<()> {
+        let (method, iteration) = (self.method, self.info.iterations);
+        if value.is_finite() { Ok(()) } else { Err(Error::NotFinite { method, quantity, value, iteration }) }
+    }
+}
