@@ -15,19 +15,17 @@
 //! ```
 
 use minifenl::Result;
-use minifenl::comm::{Communicator, Halo, Solo, world};
+use minifenl::comm::{Communicator, Halo, world};
 use minifenl::contraction::Sum;
 use minifenl::fill::{Combinations, Coo, DistributedCoo, ElementIndices};
-use minifenl::solve::{CgParams, CgWorkspace, DistributedOperator, Identity, LinearSystem, cg};
+use minifenl::solve::{DistributedOperator, Options, solve};
 use minifenl::space::{Serial, Threads, allowed_cores};
 use std::f64::consts::PI;
-
-const PARAMS: CgParams = CgParams::new(1e-12, 500);
 
 fn main() -> Result<()> {
     let (space, comm) = (Threads::new(allowed_cores())?, world()?);
     let cases = [
-        ("one rank", solve(&space, 64)?, solve(&space, 128)?),
+        ("one rank", on_one_rank(&space, 64)?, on_one_rank(&space, 128)?),
         ("all ranks", on_ranks(&*comm, 64)?, on_ranks(&*comm, 128)?),
     ];
     for (name, coarse, fine) in cases {
@@ -41,7 +39,7 @@ fn main() -> Result<()> {
 }
 
 /// Returns the largest error at a node.
-fn solve(space: &Threads, elems: u32) -> Result<f64> {
+fn on_one_rank(space: &Threads, elems: u32) -> Result<f64> {
     // 1. Nodes 0..=elems; the last one is a combination of the first one alone.
     let (h, nodes) = (1.0 / f64::from(elems), elems as usize + 1);
     let periodic = Combinations::new(nodes, &[(elems, vec![(0, 1.0)])])?;
@@ -55,7 +53,6 @@ fn solve(space: &Threads, elems: u32) -> Result<f64> {
     let exact: Vec<f64> = (0..nodes).map(|node| (2.0 * PI * node as f64 * h).cos()).collect();
     let load: Vec<f64> = exact.iter().map(|u| 4.0 * PI * PI * u + u.powi(3)).collect();
     let (mut u, mut free_u) = (vec![0.5_f64; nodes], vec![0.5; free]);
-    let mut work = CgWorkspace::new(space, free, free)?;
     for _ in 0..30 {
         // 2. Values of all pairs, lumped mass; the residual of each node, then of each free node.
         let mut values = Vec::new();
@@ -72,9 +69,8 @@ fn solve(space: &Threads, elems: u32) -> Result<f64> {
         if rhs.iter().all(|r| r.abs() < 1e-10) {
             break;
         }
-        // 3. One rank (`Solo`), no preconditioner.
-        let mut system = LinearSystem { operator: &matrix, preconditioner: Identity, comm: &Solo, rhs: &rhs };
-        cg(space, &mut system, &mut step, PARAMS, &mut work, &mut |_, _| {})?;
+        // 3. CG without a preconditioner, from 0.
+        solve(space, &matrix, &rhs, &mut step, Options { rtol: 1e-12, ..Options::default() })?;
         free_u.iter_mut().zip(&step).for_each(|(u, du)| *u -= du);
         periodic.expand(&free_u, &mut u)?;
     }
@@ -100,9 +96,8 @@ fn on_ranks(comm: &dyn Communicator, elems: u64) -> Result<f64> {
     let map = plan.columns().map();
     let mut halo = Halo::new(&Serial, comm, map)?;
     let operator = DistributedOperator::new(&matrix, &mut halo, 0)?;
-    let (mut work, mut u) = (CgWorkspace::new(&Serial, owned.len(), map.local_count())?, vec![0.0; owned.len()]);
-    let mut system = LinearSystem { operator: &operator, preconditioner: Identity, comm: &comm, rhs: &rhs };
-    cg(&Serial, &mut system, &mut u, PARAMS, &mut work, &mut |_, _| {})?;
+    let mut u = vec![0.0; owned.len()];
+    solve(&Serial, &operator, &rhs, &mut u, Options { rtol: 1e-12, ranks: &comm, ..Options::default() })?;
     let mut error = [u.iter().zip(&owned).map(|(u, &node)| (u - exact(node)).abs()).fold(0.0, f64::max)];
     comm.all_max(&mut error);
     Ok(error[0])

@@ -12,9 +12,8 @@
 //! 4  CG            K delta = r; u - delta is the displacement
 //! ```
 
-use minifenl::comm::Solo;
 use minifenl::fill::{Dirichlet, Fill, Strategy, element_fn};
-use minifenl::solve::{CgParams, CgWorkspace, Identity, LinearSystem, cg};
+use minifenl::solve::{Options, solve};
 use minifenl::space::{Threads, allowed_cores};
 use minifenl::sparse::{CrsMatrix, Spmv};
 use minifenl::{Result, graph, mesh::ElemNode};
@@ -57,11 +56,9 @@ fn main() -> Result<()> {
     let u: Vec<f64> = exact.iter().zip(&fixed).map(|(&exact, &fixed)| if fixed != 0 { exact } else { 0.0 }).collect();
     space.spmv(&matrix, &u, &mut residual)?;
     Dirichlet::new(&space, &graph.crs, &fixed)?.apply(&space, &mut matrix, &mut residual)?;
-    // 4. One rank (`Solo`), no preconditioner.
-    let (mut work, mut delta) = (CgWorkspace::new(&space, 3 * count, 3 * count)?, vec![0.0; 3 * count]);
-    let params = CgParams::new(1e-12, 500);
-    let mut system = LinearSystem { operator: &matrix, preconditioner: Identity, comm: &Solo, rhs: &residual };
-    let info = cg(&space, &mut system, &mut delta, params, &mut work, &mut |_, _| {})?;
+    // 4. CG without a preconditioner, from 0.
+    let mut delta = vec![0.0; 3 * count];
+    let info = solve(&space, &matrix, &residual, &mut delta, Options { rtol: 1e-12, ..Options::default() })?;
     let error =
         (0..3 * count).map(|dof| (u[dof] - delta[dof] - exact[dof]).abs()).max_by(f64::total_cmp).unwrap_or(f64::NAN);
     println!("{count} nodes, {} dofs: {} CG iterations, largest error {error:.1e}", 3 * count, info.iterations);

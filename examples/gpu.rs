@@ -10,12 +10,11 @@
 //! 2  graph, fill      on the threads of the host
 //! 3  upload           matrix and right-hand side
 //! 4  SlicedEll        per-slice offset patterns; columns are not stored
-//! 5  cg               the same call as on the host; the solution comes back by download
+//! 5  solve            the same call as on the host; the solution comes back by download
 //! ```
 
-use minifenl::comm::Solo;
 use minifenl::fill::{self, Fill, element_fn};
-use minifenl::solve::{CgParams, CgWorkspace, Identity, LinearSystem, cg};
+use minifenl::solve::{Options, solve};
 use minifenl::space::{Cuda, ExecutionSpace, Threads};
 use minifenl::sparse::{CrsMatrix, SlicedEll};
 use minifenl::{Error, Result, graph, mesh::ElemNode};
@@ -58,10 +57,7 @@ fn main() -> Result<()> {
     slices.update(&gpu, &matrix)?;
 
     // 5. Iterations are enqueued ahead, and the host only looks for convergence.
-    let mut work = CgWorkspace::new(&gpu, count, count)?;
-    let params = CgParams::new(1e-10, 5000);
-    let mut system = LinearSystem { operator: &slices, preconditioner: Identity, comm: &Solo, rhs: &rhs };
-    let info = cg(&gpu, &mut system, &mut u, params, &mut work, &mut |_, _| {})?;
+    let info = solve(&gpu, &slices, &rhs, &mut u, Options { rtol: 1e-10, ..Options::default() })?;
     let error = gpu.download(&u)?.iter().map(|u| (u - 1.0).abs()).max_by(f64::total_cmp).unwrap_or(f64::NAN);
     println!("{}: {count} nodes, {} CG iterations, largest error {error:.1e}", gpu.label(), info.iterations);
     assert!(error < 1e-6, "the largest error is {error:.1e}, expected at most 1e-6");

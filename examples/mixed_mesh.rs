@@ -13,10 +13,9 @@
 //! 4  apply_with, cg  u = g, with its columns moved to the right-hand side; K u = b
 //! ```
 
-use minifenl::comm::Solo;
 use minifenl::contraction::Sum;
 use minifenl::fill::{Dirichlet, Fill, Parts, Strategy, element_fn};
-use minifenl::solve::{CgParams, CgWorkspace, Identity, LinearSystem, cg};
+use minifenl::solve::{Options, solve};
 use minifenl::{Result, graph, mesh::ElemNode, space::Threads, sparse::CrsMatrix};
 use std::array::from_fn;
 
@@ -68,10 +67,8 @@ fn main() -> Result<()> {
     let fixed: Vec<u8> = (0..count as u32).map(|node| u8::from(point(node)[0] == 0.0)).collect();
     let expected: Vec<f64> = (0..count as u32).map(|node| exact(point(node))).collect();
     Dirichlet::new(&space, &graphs[0].crs, &fixed)?.apply_with(&space, &mut matrix, &mut rhs, &expected)?;
-    let (mut work, mut u) = (CgWorkspace::new(&space, count, count)?, vec![0.0; count]);
-    let params = CgParams::new(1e-13, 500);
-    let mut system = LinearSystem { operator: &matrix, preconditioner: Identity, comm: &Solo, rhs: &rhs };
-    let info = cg(&space, &mut system, &mut u, params, &mut work, &mut |_, _| {})?;
+    let mut u = vec![0.0; count];
+    let info = solve(&space, &matrix, &rhs, &mut u, Options { rtol: 1e-13, ..Options::default() })?;
     let error =
         u.iter().zip(&expected).map(|(u, expected)| (u - expected).abs()).max_by(f64::total_cmp).unwrap_or(f64::NAN);
     println!("{count} nodes: {} CG iterations, largest error {error:.1e}", info.iterations);

@@ -3,7 +3,7 @@
 
 use minifenl::element::{BasisTables, ElementType};
 use minifenl::sparse::{CrsMatrix, Spmv};
-use minifenl::{Error, Result, comm::Solo, fill::*, graph, graph::Graph, mesh::Mesh, solve::*, space::*};
+use minifenl::{Error, Result, fill::*, graph, graph::Graph, mesh::Mesh, solve::*, space::*};
 
 /// The attribute adds the same functions in CUDA C++. Derivatives follow by dual numbers.
 #[minifenl::device]
@@ -31,7 +31,7 @@ fn newton<S: CgSteps + Boundary + Spmv<f64>>(
 ) -> Result<()> {
     let n = graph.crs.rows();
     let conditions = Dirichlet::new(space, &graph.crs, S::Memory::slice(&space.upload(fixed)?))?;
-    let (mut matrix, mut work) = (CrsMatrix::zeros_on(space, graph.crs.clone())?, CgWorkspace::new(space, n, n)?);
+    let mut matrix = CrsMatrix::zeros_on(space, graph.crs.clone())?;
     let (mut u, mut residual) = (space.zeros(n)?, space.zeros(n)?);
     for step in 0..6 {
         assemble(&mut matrix, &u, &mut residual)?;
@@ -45,10 +45,9 @@ fn newton<S: CgSteps + Boundary + Spmv<f64>>(
             println!("{}: u is {largest:.5} at its highest", space.label());
             return Ok(());
         }
-        let (mut delta, params) = (space.zeros(n)?, CgParams::new(1e-6 * norm, 1000));
-        let rhs = S::Memory::slice(&residual);
-        let mut system = LinearSystem { operator: &matrix, preconditioner: Identity, comm: &Solo, rhs };
-        cg(space, &mut system, S::Memory::slice_mut(&mut delta), params, &mut work, &mut |_, _| {})?;
+        let mut delta = space.zeros(n)?;
+        let (rhs, options) = (S::Memory::slice(&residual), Options { rtol: 1e-6 * norm, ..Options::default() });
+        solve(space, &matrix, rhs, S::Memory::slice_mut(&mut delta), options)?;
         space.axpy(n, -1.0, S::Memory::slice(&delta), S::Memory::slice_mut(&mut u))?;
     }
     Err(Error::Invalid("Newton's method does not converge".into()))

@@ -20,7 +20,7 @@ use minifenl::comm::{Communicator, Halo, world};
 use minifenl::fill::{self, Dirichlet, Fill, element_fn};
 use minifenl::graph;
 use minifenl::mesh::MeshPart;
-use minifenl::solve::{CgParams, CgWorkspace, DistributedOperator, Identity, LinearSystem, cg};
+use minifenl::solve::{DistributedOperator, Options, solve};
 use minifenl::space::Serial;
 use minifenl::sparse::CrsMatrix;
 use minifenl::{Error, Result};
@@ -98,11 +98,9 @@ pub fn run(comm: &dyn Communicator) -> Result<()> {
 
     // 5. Newton's step of a linear problem is its solution.
     let operator = DistributedOperator::new(&matrix, &mut halo, part.interior_count())?;
-    let mut work = CgWorkspace::new(&space, rows, map.local_count())?;
     let mut delta = vec![0.0; rows];
-    let params = CgParams::new(1e-13, 200);
-    let mut system = LinearSystem { operator: &operator, preconditioner: Identity, comm: &comm, rhs: &residual };
-    let info = cg(&space, &mut system, &mut delta, params, &mut work, &mut |_, _| {})?;
+    let options = Options { rtol: 1e-13, ranks: &comm, ..Options::default() };
+    let info = solve(&space, &operator, &residual, &mut delta, options)?;
     delta.iter().zip(&mut u).for_each(|(delta, u)| *u -= delta);
 
     // 6. The largest error and the sizes of all parts.

@@ -14,9 +14,8 @@
 //! 5  CG              K u = b
 //! ```
 
-use minifenl::comm::Solo;
 use minifenl::fill::{self, Dirichlet, Fill, element_fn};
-use minifenl::solve::{CgParams, CgWorkspace, Identity, LinearSystem, cg};
+use minifenl::solve::{Options, solve};
 use minifenl::space::{Threads, allowed_cores};
 use minifenl::{Result, graph, mesh::ElemNode, sparse::CrsMatrix};
 
@@ -24,7 +23,7 @@ fn main() -> Result<()> {
     let space = Threads::new(allowed_cores())?;
     let mut errors = Vec::new();
     for edge in [9, 17, 33] {
-        let (error, iterations) = solve(&space, edge)?;
+        let (error, iterations) = largest_error(&space, edge)?;
         println!("{edge:>3}^3 nodes: {iterations:>3} CG iterations, largest error {error:.2e}");
         errors.push(error);
     }
@@ -37,7 +36,7 @@ fn main() -> Result<()> {
 }
 
 /// Solves with `edge` nodes along each edge of the cube; returns the largest error at a node and the iterations of CG.
-fn solve(space: &Threads, edge: u32) -> Result<(f64, usize)> {
+fn largest_error(space: &Threads, edge: u32) -> Result<(f64, usize)> {
     // 1. A grid of cubes, each cut into six tetrahedra: the paths along its edges from the lowest corner to the highest.
     let (count, step) = ((edge as usize).pow(3), 1.0 / f64::from(edge - 1));
     let point: Vec<[f64; 3]> = (0..edge.pow(3))
@@ -83,11 +82,9 @@ fn solve(space: &Threads, edge: u32) -> Result<(f64, usize)> {
     let fixed: Vec<u8> = point.iter().map(|x| is_face(x).into()).collect();
     Dirichlet::new(space, &graph.crs, &fixed)?.apply(space, &mut matrix, &mut rhs)?;
 
-    // 5. One rank (`Solo`), no preconditioner.
-    let (mut work, mut u) = (CgWorkspace::new(space, count, count)?, vec![0.0; count]);
-    let params = CgParams::new(1e-10, 500);
-    let mut system = LinearSystem { operator: &matrix, preconditioner: Identity, comm: &Solo, rhs: &rhs };
-    let info = cg(space, &mut system, &mut u, params, &mut work, &mut |_, _| {})?;
+    // 5. CG without a preconditioner, from 0.
+    let mut u = vec![0.0; count];
+    let info = solve(space, &matrix, &rhs, &mut u, Options { rtol: 1e-10, ..Options::default() })?;
     let error = point.iter().zip(&u).map(|(&x, u)| (u - exact(x)).abs()).max_by(f64::total_cmp).unwrap_or(f64::NAN);
     Ok((error, info.iterations))
 }

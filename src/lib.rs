@@ -1,15 +1,14 @@
 //! Parallel assembly and solution of finite-element linear systems: on threads, on a GPU, and on MPI ranks of threads.
 //!
 //! The steps from a mesh to a solution are public functions: [`graph::build`] makes a graph from element-node tables,
-//! [`fill::Fill`] sums element matrices, [`sparse::Spmv`] multiplies, and [`solve::cg()`] solves. The program `minifenl` applies them
+//! [`fill::Fill`] sums element matrices, [`sparse::Spmv`] multiplies, and [`solve::solve()`] solves. The program `minifenl` applies them
 //! to problems on a box.
 //!
 //! This example solves -u'' = 1 on a line with u = 0 at both ends:
 //!
 //! ```
-//! use minifenl::comm::Solo;
 //! use minifenl::fill::{self, Dirichlet, Fill, element_fn};
-//! use minifenl::solve::{CgParams, CgWorkspace, Identity, LinearSystem, cg};
+//! use minifenl::solve::{Options, solve};
 //! use minifenl::{graph, mesh::ElemNode, space::Threads, sparse::CrsMatrix};
 //!
 //! // Four segments on five nodes; any element-node table will do. Connectivity in, graph out.
@@ -22,11 +21,9 @@
 //! let mut fill = Fill::<2>::new(&space, fill::Strategy::Gather, &graph)?;
 //! fill.assemble(&space, &kernel, &mut matrix, &mut rhs)?;
 //! Dirichlet::new(&space, &graph.crs, &[1, 0, 0, 0, 1])?.apply(&space, &mut matrix, &mut rhs)?;
-//! // K u = b by conjugate gradients on one rank.
-//! let (mut work, mut u) = (CgWorkspace::new(&space, 5, 5)?, vec![0.0; 5]);
-//! let params = CgParams::new(1e-12, 10);
-//! let mut system = LinearSystem { operator: &matrix, preconditioner: Identity, comm: &Solo, rhs: &rhs };
-//! cg(&space, &mut system, &mut u, params, &mut work, &mut |_, _| {})?;
+//! // K u = b by conjugate gradients.
+//! let mut u = vec![0.0; 5];
+//! solve(&space, &matrix, &rhs, &mut u, Options { rtol: 1e-12, ..Options::default() })?;
 //! assert!(u.iter().zip([0.0, 0.75, 1.0, 0.75, 0.0]).all(|(u, exact)| (8.0 * u - exact).abs() < 1e-12));
 //! # Ok::<(), minifenl::Error>(())
 //! ```

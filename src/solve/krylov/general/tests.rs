@@ -34,10 +34,7 @@ fn run<S: HostSpace>(space: &S, a: &CrsMatrix, b: &[f64], options: Options<'_, S
     };
     // Options with a shorter life.
     let Options { rtol, atol, max_iterations, method, preconditioner, null_space, .. } = options;
-    let preconditioner: Option<&mut dyn Preconditioner<S>> = match preconditioner {
-        Some(given) => Some(given),
-        None => None,
-    };
+    let preconditioner = preconditioner.map(|given| given as &mut dyn Preconditioner<S>);
     let observe: Option<&mut dyn FnMut(usize, f64)> = Some(&mut observe);
     let options =
         Options { rtol, atol, max_iterations, method, preconditioner, null_space, observe, ..Options::default() };
