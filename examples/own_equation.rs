@@ -3,7 +3,7 @@
 
 use minifenl::element::{BasisTables, ElementType};
 use minifenl::sparse::{CrsMatrix, Spmv};
-use minifenl::{Error, Result, fill::*, graph, graph::Graph, mesh::Mesh, solve::*, space::*};
+use minifenl::{Result, comm::Solo, fill::*, graph, graph::Graph, mesh::Mesh, solve::*, space::*};
 
 /// The attribute adds the same functions in CUDA C++. Derivatives follow by dual numbers.
 #[minifenl::device]
@@ -22,35 +22,52 @@ mod bratu {
     }
 }
 
-/// Newton's method from u = 0 on any space: J delta = R by CG, u -= delta.
-fn newton<S: CgSteps + Boundary + Spmv<f64>>(
+/// The system of equations on any space: `assemble` writes J and R at u.
+struct System<'a, S: CgSteps + Boundary, F> {
+    space: &'a S,
+    conditions: Dirichlet<S::Memory>,
+    matrix: CrsMatrix<f64, S::Memory>,
+    assemble: F,
+}
+
+impl<S, F> NonlinearProblem<S> for System<'_, S, F>
+where
+    S: CgSteps + Boundary + Spmv<f64>,
+    F: FnMut(&mut CrsMatrix<f64, S::Memory>, &Slice<S, f64>, &mut Slice<S, f64>) -> Result<()>,
+{
+    fn rows(&self) -> usize {
+        self.matrix.graph().rows()
+    }
+
+    fn assemble(&mut self, u: &mut Slice<S, f64>, residual: &mut Slice<S, f64>) -> Result<()> {
+        (self.assemble)(&mut self.matrix, u, residual)?;
+        self.conditions.apply(self.space, &mut self.matrix, residual)
+    }
+
+    fn solve(&mut self, rhs: &Slice<S, f64>, delta: &mut Slice<S, f64>, _: Option<f64>) -> Result<SolveInfo> {
+        self.space.fill(self.rows(), 0.0, delta)?;
+        solve(self.space, &self.matrix, rhs, delta, Options { rtol: 1e-6, ..Options::default() })
+    }
+}
+
+/// Newton's method from u = 0, with halved steps where the residual would rise.
+fn run<S: CgSteps + Boundary + Spmv<f64>>(
     space: &S,
     graph: &Graph<S::Memory>,
     fixed: &[u8],
-    mut assemble: impl FnMut(&mut CrsMatrix<f64, S::Memory>, &Array<S, f64>, &mut Array<S, f64>) -> Result<()>,
+    assemble: impl FnMut(&mut CrsMatrix<f64, S::Memory>, &Slice<S, f64>, &mut Slice<S, f64>) -> Result<()>,
 ) -> Result<()> {
-    let n = graph.crs.rows();
     let conditions = Dirichlet::new(space, &graph.crs, S::Memory::slice(&space.upload(fixed)?))?;
-    let mut matrix = CrsMatrix::zeros_on(space, graph.crs.clone())?;
-    let (mut u, mut residual) = (space.zeros(n)?, space.zeros(n)?);
-    for step in 0..6 {
-        assemble(&mut matrix, &u, &mut residual)?;
-        conditions.apply(space, &mut matrix, S::Memory::slice_mut(&mut residual))?;
-        let norm = space.download(&residual)?.iter().map(|r| r * r).sum::<f64>().sqrt();
-        println!("step {step}: residual {norm:.3e}");
-        if norm < 1e-12 {
-            let largest = space.download(&u)?.into_iter().fold(0.0, f64::max);
-            // Second differences on grids of 24^3 and 48^3 cells, extrapolated, give 0.36052.
-            assert!((largest - 0.36052).abs() < 5e-5, "u is {largest} at its highest");
-            println!("{}: u is {largest:.5} at its highest", space.label());
-            return Ok(());
-        }
-        let mut delta = space.zeros(n)?;
-        let (rhs, options) = (S::Memory::slice(&residual), Options { rtol: 1e-6 * norm, ..Options::default() });
-        solve(space, &matrix, rhs, S::Memory::slice_mut(&mut delta), options)?;
-        space.axpy(n, -1.0, S::Memory::slice(&delta), S::Memory::slice_mut(&mut u))?;
-    }
-    Err(Error::Invalid("Newton's method does not converge".into()))
+    let mut problem = System { space, conditions, matrix: CrsMatrix::zeros_on(space, graph.crs.clone())?, assemble };
+    let params = NewtonParams { absolute: 1e-12, ..NewtonParams::new(0.0, 6) };
+    let observe = &mut |step, norm| println!("step {step}: residual {norm:.3e}");
+    let mut u = space.zeros(problem.rows())?;
+    newton(space, &Solo, &mut problem, S::Memory::slice_mut(&mut u), params, observe, &mut NewtonInfo::default())?;
+    let largest = space.download(&u)?.into_iter().fold(0.0, f64::max);
+    // Second differences on grids of 24^3 and 48^3 cells, extrapolated, give 0.36052.
+    assert!((largest - 0.36052).abs() < 5e-5, "u is {largest} at its highest");
+    println!("{}: u is {largest:.5} at its highest", space.label());
+    Ok(())
 }
 
 fn main() -> Result<()> {
@@ -60,7 +77,7 @@ fn main() -> Result<()> {
     let graph = graph::build(&host, table, coord.len(), graph::Strategy::default())?;
     let fixed: Vec<u8> = coord.iter().map(|x| x.iter().any(|&x| x == 0.0 || x == 1.0).into()).collect();
     let mut fill = Fill::<27>::new(&host, Strategy::Gather, &graph)?;
-    newton(&host, &graph, &fixed, |matrix, u, residual| {
+    run(&host, &graph, &fixed, |matrix, u, residual| {
         let kernel = EquationKernel::<1, 27, 27>::new(&equation, &tables, table, coord, u.as_chunks().0)?;
         fill.assemble(&host, &kernel, matrix, residual)
     })?;
@@ -68,7 +85,7 @@ fn main() -> Result<()> {
     let (graph, elem_node, node_coord) = (graph.upload(&gpu)?, &table.upload(&gpu)?, &gpu.upload(coord)?);
     let mut kernel = CudaEquationKernel::new(&gpu, &EquationText::of(&equation), &tables)?;
     let mut fill = CudaFill::new(&gpu, Strategy::Gather, &graph)?;
-    newton(&gpu, &graph, &fixed, |matrix, solution, residual| {
+    run(&gpu, &graph, &fixed, |matrix, solution, residual| {
         let input = EquationInput { elem_node, node_coord, solution };
         fill.assemble_equation(&gpu, &mut kernel, input, matrix, residual)
     })

@@ -40,6 +40,8 @@ pub(super) fn newton<S: Job>(
     };
     let params = NewtonParams {
         ends_at_limit: deck.cg_iterations().is_some(),
+        // Full steps: histories are those of Newton's method itself.
+        max_halvings: 0,
         is_inexact: deck.is_inexact(),
         ..NewtonParams::new(deck.newton.tolerance.max(linear), max_iterations)
     };

@@ -1,4 +1,6 @@
-//! Newton's method: solve J(x) delta = F(x), x -= delta, until ||F|| has fallen enough.
+//! Newton's method: solve J(x) delta = F(x), x -= lambda delta, until ||F|| has fallen enough.
+//!
+//! lambda is 1, or the first of 1, 1/2, 1/4 ... for which ||F|| falls by 1e-4 lambda of itself (backtracking, Armijo's condition).
 
 use super::reason::is_zero;
 use super::{Reason, SolveInfo};
@@ -50,16 +52,35 @@ pub struct NewtonParams {
     pub max_iterations: usize,
     /// Whether the limit ends the method with [`Reason::Iterations`] instead of an error.
     pub ends_at_limit: bool,
+    /// Number of times that a step may be halved until ||F|| falls; 0: full steps, whatever ||F||. Each halving is an assembly.
+    pub max_halvings: usize,
     /// Whether each linear solve is only as accurate as the step can use.
     pub is_inexact: bool,
 }
 
 impl NewtonParams {
-    /// Bounds ||F|| / ||F at the start|| and the steps; every step is solved to the tolerance of the linear solver.
+    /// Bounds ||F|| / ||F at the start|| and the steps. Steps may be halved 10 times, and each is solved to the tolerance of the linear
+    /// solver.
     pub const fn new(tolerance: f64, max_iterations: usize) -> Self {
-        NewtonParams { tolerance, absolute: 0.0, max_iterations, ends_at_limit: false, is_inexact: false }
+        NewtonParams {
+            tolerance,
+            absolute: 0.0,
+            max_iterations,
+            ends_at_limit: false,
+            max_halvings: 10,
+            is_inexact: false,
+        }
+    }
+
+    /// Norm of F to reach for that at the start.
+    fn target(&self, initial: f64) -> f64 {
+        let relative = self.tolerance * initial;
+        relative.max(self.absolute)
     }
 }
+
+/// Part of its length by which a step lets ||F|| fall at least.
+const DECREASE: f64 = 1e-4;
 
 /// Forcing term of the first step, and largest of all.
 const FIRST: f64 = 1e-2;
@@ -86,6 +107,8 @@ fn forcing(norm: f64, before: Option<(f64, f64)>, target: f64, first: f64) -> f6
 pub struct NewtonStep {
     /// ||F|| before the step.
     pub residual: f64,
+    /// Part of the step that was taken: 1, or 2^-k after k halvings.
+    pub length: f64,
     /// The linear solve of this step.
     pub linear: SolveInfo,
 }
@@ -105,7 +128,7 @@ pub struct NewtonInfo {
     pub reason: Reason,
 }
 
-/// Returns the bytes of x, ||F|| and a step.
+/// Returns the bytes of x, F and a step.
 pub fn newton_bytes(rows: u64, columns: u64) -> u64 {
     8 * columns + 16 * rows
 }
@@ -114,8 +137,9 @@ pub fn newton_bytes(rows: u64, columns: u64) -> u64 {
 /// the steps taken, the first and the last residual. x then is the iterate of the last residual.
 ///
 /// # Errors
-/// [`Error::NotConverged`] at the limit unless that ends it, [`Error::NotFinite`] for a NaN or infinity in ||F||, [`Error::Underflow`] if the
-/// square of ||F|| at the start or of the target underflows and F is not 0, and what the problem returns.
+/// [`Error::NotConverged`] at the limit unless that ends it, and where ||F|| does not fall along a step; [`Error::NotFinite`] for a NaN or
+/// infinity in ||F||; [`Error::Underflow`] if the square of ||F|| at the start or of the target underflows and F is not 0; and what the
+/// problem returns.
 pub fn newton<S: Blas>(
     space: &S,
     comm: &dyn Collective<S>,
@@ -130,11 +154,10 @@ pub fn newton<S: Blas>(
     let (mut residual, mut delta): (Array<S, f64>, Array<S, f64>) = (space.zeros(n)?, space.zeros(n)?);
     let (residual, delta) = (S::Memory::slice_mut(&mut residual), S::Memory::slice_mut(&mut delta));
     let mut sums = Reductions::new(space, n, 1)?;
-    let mut before = None;
-    let mut is_first = true;
+    let (mut before, mut halvings, mut is_first) = (None, 0, true);
     loop {
         // F(x), J(x), ||F||
-        let (step, mut square) = (info.steps.len(), assembled(space, comm, problem, x, residual, &mut sums)?);
+        let mut square = assembled(space, comm, problem, x, residual, &mut sums)?;
         if is_first {
             info.initial_residual = square.sqrt();
             if params.is_inexact && square.is_finite() {
@@ -152,6 +175,28 @@ pub fn newton<S: Blas>(
             }
         }
         let norm = square.sqrt();
+        if let Some(last) = info.steps.last_mut() {
+            // A NaN has not fallen.
+            let has_fallen = norm <= (1.0 - DECREASE * last.length) * last.residual;
+            if !has_fallen && halvings < params.max_halvings {
+                halvings += 1;
+                last.length /= 2.0;
+                // x -= lambda delta for half the lambda
+                space.axpy(n, last.length, delta, x)?;
+                continue;
+            }
+            if !has_fallen && params.max_halvings > 0 && norm.is_finite() {
+                info.residual = norm;
+                let (iterations, tolerance) = (info.steps.len(), params.target(info.initial_residual));
+                return Err(Error::NotConverged {
+                    method: "Newton's line search",
+                    iterations,
+                    residual: norm,
+                    tolerance,
+                });
+            }
+        }
+        let step = info.steps.len();
         // Before the comparison with the target, which is false for NaN: the next solve would work on a useless Jacobian.
         info.residual = norm;
         if !norm.is_finite() {
@@ -170,10 +215,9 @@ pub fn newton<S: Blas>(
                 }
             }
         }
-        let relative = params.tolerance * info.initial_residual;
-        let target = relative.max(params.absolute);
+        let target = params.target(info.initial_residual);
         if norm <= target {
-            if params.absolute > relative {
+            if target == params.absolute {
                 info.reason = Reason::AbsoluteTolerance;
             }
             return if is_normal(target) { Ok(()) } else { Err(underflow("tolerance ||F||", target)) };
@@ -193,7 +237,8 @@ pub fn newton<S: Blas>(
         before = forcing.map(|forcing| (norm, forcing));
         // Owned unknowns only; the next assembly refreshes the ghosts.
         space.axpy(n, -1.0, delta, x)?;
-        info.steps.push(NewtonStep { residual: norm, linear });
+        halvings = 0;
+        info.steps.push(NewtonStep { residual: norm, length: 1.0, linear });
     }
 }
 
@@ -224,230 +269,4 @@ fn underflow(quantity: &'static str, value: f64) -> Error {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::comm::Solo;
-    use crate::space::{Serial, Threads};
-
-    fn run(problem: &mut impl NonlinearProblem<Threads>, x: &mut [f64], params: NewtonParams) -> Result<NewtonInfo> {
-        let mut info = NewtonInfo::default();
-        newton(&Serial, &Solo, problem, x, params, &mut |_, _| {}, &mut info).map(|()| info)
-    }
-
-    /// x_i^2 = c_i, each by itself.
-    struct Roots {
-        squares: Vec<f64>,
-        slope: Vec<f64>,
-    }
-
-    impl NonlinearProblem<Threads> for Roots {
-        fn rows(&self) -> usize {
-            self.squares.len()
-        }
-        fn assemble(&mut self, x: &mut [f64], residual: &mut [f64]) -> Result<()> {
-            self.slope = x.iter().map(|x| 2.0 * x).collect();
-            residual.iter_mut().zip(x).zip(&self.squares).for_each(|((r, x), c)| *r = *x * *x - c);
-            Ok(())
-        }
-        fn solve(&mut self, _: &[f64], residual: &[f64], delta: &mut [f64], _: Option<f64>) -> Result<SolveInfo> {
-            delta.iter_mut().zip(residual).zip(&self.slope).for_each(|((d, r), s)| *d = r / s);
-            Ok(SolveInfo { iterations: 1, ..SolveInfo::default() })
-        }
-    }
-
-    fn roots(start: f64, params: NewtonParams) -> (Vec<f64>, Result<NewtonInfo>) {
-        let mut x = vec![start; 2];
-        let mut problem = Roots { squares: vec![2.0, 9.0], slope: vec![] };
-        let info = run(&mut problem, &mut x, params);
-        (x, info)
-    }
-
-    const TIGHT: NewtonParams = NewtonParams::new(1e-13, 20);
-
-    #[test]
-    fn newton_converges_quadratically_to_square_roots() {
-        let (x, info) = roots(4.0, TIGHT);
-        let info = info.unwrap();
-        assert!((x[0] - 2f64.sqrt()).abs() < 1e-12 && (x[1] - 3.0).abs() < 1e-12);
-        assert!(info.steps.len() <= 7 && info.residual <= 1e-13 * info.initial_residual);
-        assert!(info.steps.windows(2).all(|two| two[1].residual < two[0].residual));
-        let start = [4.0f64 * 4.0 - 2.0, 4.0 * 4.0 - 9.0];
-        assert!((info.initial_residual - start[0].hypot(start[1])).abs() < 1e-12);
-    }
-
-    #[test]
-    fn failures_are_typed() {
-        let limit = NewtonParams { max_iterations: 2, ..TIGHT };
-        assert!(matches!(roots(40.0, limit).1, Err(Error::NotConverged { method: "Newton", iterations: 2, .. })));
-        // The same two steps, without the error.
-        let (x, info) = roots(40.0, NewtonParams { ends_at_limit: true, ..limit });
-        let info = info.unwrap();
-        assert_eq!((info.reason, info.steps.len()), (Reason::Iterations, 2));
-        assert!(x[0] > 10.0 && info.residual > 1e-13 * info.initial_residual);
-        // A tolerance that is reached at the limit is what ends it.
-        let last =
-            NewtonParams { max_iterations: roots(4.0, TIGHT).1.unwrap().steps.len(), ends_at_limit: true, ..TIGHT };
-        assert_eq!(roots(4.0, last).1.unwrap().reason, Reason::RelativeTolerance);
-        assert!(matches!(roots(0.0, TIGHT).1, Err(Error::NotFinite { method: "Newton", iteration: 1, .. })));
-    }
-
-    /// x_i = c_i.
-    struct Line(f64);
-    impl NonlinearProblem<Threads> for Line {
-        fn rows(&self) -> usize {
-            3
-        }
-        fn assemble(&mut self, x: &mut [f64], residual: &mut [f64]) -> Result<()> {
-            residual.iter_mut().zip(x).for_each(|(r, x)| *r = *x - self.0);
-            Ok(())
-        }
-        fn solve(&mut self, _: &[f64], residual: &[f64], delta: &mut [f64], _: Option<f64>) -> Result<SolveInfo> {
-            delta.copy_from_slice(residual);
-            Ok(SolveInfo::default())
-        }
-    }
-
-    /// The first residual is -c from 0.
-    fn from_zero(c: f64, tolerance: f64) -> Result<NewtonInfo> {
-        let params = NewtonParams::new(tolerance, 5);
-        run(&mut Line(c), &mut [0.0; 3], params)
-    }
-
-    #[test]
-    fn a_residual_that_underflows_is_not_converged_and_one_of_zero_is() {
-        for c in [1e-200, 1e-155, 5e-324] {
-            assert!(matches!(from_zero(c, 0.5), Err(Error::Underflow { quantity: "||F||", .. })), "{c}");
-        }
-        let bounded = |c, absolute| {
-            let params = NewtonParams { absolute, ..NewtonParams::new(0.5, 5) };
-            run(&mut Line(c), &mut [0.0; 3], params)
-        };
-        // An absolute tolerance whose square is a normal number is reached whatever the first residual.
-        assert_eq!(bounded(1e-200, 1e-100).unwrap().reason, Reason::AbsoluteTolerance);
-        assert!(matches!(bounded(1e-200, 1e-180), Err(Error::Underflow { quantity: "||F||", .. })));
-        assert!(matches!(from_zero(1e-100, 1e-60), Err(Error::Underflow { quantity: "tolerance ||F||", .. })));
-        let (zero, some) = (from_zero(0.0, 0.5).unwrap(), from_zero(1e-100, 0.5).unwrap());
-        assert_eq!((zero.reason, zero.steps.len()), (Reason::Zero, 0));
-        assert_eq!((some.reason, some.steps.len()), (Reason::RelativeTolerance, 1));
-    }
-
-    /// ||F|| falls by 1000 per step from 1e6 sqrt(3): relative to it, 1e-7 takes 3 steps; as an absolute norm 5.
-    #[test]
-    fn the_tolerance_is_relative_to_the_first_residual() {
-        struct Slow;
-        impl NonlinearProblem<Threads> for Slow {
-            fn rows(&self) -> usize {
-                3
-            }
-            fn assemble(&mut self, x: &mut [f64], residual: &mut [f64]) -> Result<()> {
-                residual.copy_from_slice(x);
-                Ok(())
-            }
-            fn solve(&mut self, _: &[f64], residual: &[f64], delta: &mut [f64], _: Option<f64>) -> Result<SolveInfo> {
-                delta.iter_mut().zip(residual).for_each(|(d, r)| *d = 0.999 * r);
-                Ok(SolveInfo::default())
-            }
-        }
-        let params = NewtonParams::new(1e-7, 9);
-        let info = run(&mut Slow, &mut [1e6; 3], params).unwrap();
-        assert_eq!(info.steps.len(), 3);
-        // ||F|| <= 2: one step less than a relative tolerance of 1e-7 takes.
-        let params = NewtonParams { absolute: 2.0, ..params };
-        let info = run(&mut Slow, &mut [1e6; 3], params).unwrap();
-        assert_eq!((info.steps.len(), info.reason), (2, Reason::AbsoluteTolerance));
-    }
-
-    /// x^2 = c, solved only as far as asked: F(x - d) = (1 - s) F + d^2 for d = s F / J.
-    #[test]
-    fn inexact_steps_converge_with_the_forcing_terms_of_eisenstat_and_walker() {
-        struct Inexact {
-            slope: f64,
-            asked: Vec<f64>,
-        }
-        impl NonlinearProblem<Threads> for Inexact {
-            fn rows(&self) -> usize {
-                1
-            }
-            fn assemble(&mut self, x: &mut [f64], residual: &mut [f64]) -> Result<()> {
-                (self.slope, residual[0]) = (2.0 * x[0], x[0] * x[0] - 2.0);
-                Ok(())
-            }
-            fn solve(
-                &mut self,
-                _: &[f64],
-                residual: &[f64],
-                delta: &mut [f64],
-                forcing: Option<f64>,
-            ) -> Result<SolveInfo> {
-                let forcing = forcing.unwrap();
-                self.asked.push(forcing);
-                delta[0] = (1.0 - forcing) * residual[0] / self.slope;
-                Ok(SolveInfo::default())
-            }
-        }
-        let (mut x, mut problem) = ([1.5], Inexact { slope: 0.0, asked: vec![] });
-        let params = NewtonParams { tolerance: 1e-10, is_inexact: true, ..TIGHT };
-        let info = run(&mut problem, &mut x, params).unwrap();
-        assert!((x[0] - 2f64.sqrt()).abs() < 1e-11);
-        // F = 0.25; then 0.01 F + (0.99 F / 3)^2 = 0.00930625.
-        let norms: Vec<f64> = info.steps.iter().map(|step| step.residual).collect();
-        assert!((norms[1] - 0.009_306_25).abs() < 1e-15 && problem.asked[0] == 1e-2);
-        assert!((problem.asked[1] - 0.9 * (norms[1] / 0.25f64).powi(2)).abs() < 1e-15, "{:?}", problem.asked);
-        // Each step is asked for by the decrease in the step before, and no step for more than a hundredth of what is left to do.
-        assert!(norms.len() > 3, "{norms:?}");
-        for (two, &asked) in norms.windows(2).zip(&problem.asked[1..]) {
-            let by_decrease = 0.9 * (two[1] / two[0]).powi(2);
-            assert_eq!(asked, by_decrease.max(0.01 * 1e-10 * 0.25 / two[1]), "{norms:?}");
-        }
-    }
-
-    /// x^2 = 2 from 4, with another start on offer: one that is better is taken, and solved for at once; one that is worse is not.
-    #[test]
-    fn a_better_start_is_taken_and_a_worse_one_is_not() {
-        struct Offer {
-            start: f64,
-            slope: f64,
-            asked: Vec<f64>,
-        }
-        impl NonlinearProblem<Serial> for Offer {
-            fn rows(&self) -> usize {
-                1
-            }
-            fn assemble(&mut self, x: &mut [f64], residual: &mut [f64]) -> Result<()> {
-                (self.slope, residual[0]) = (2.0 * x[0], x[0] * x[0] - 2.0);
-                Ok(())
-            }
-            fn improve_start(&mut self, x: &mut [f64]) -> Result<bool> {
-                x[0] = self.start;
-                Ok(true)
-            }
-            fn solve(
-                &mut self,
-                x: &[f64],
-                residual: &[f64],
-                delta: &mut [f64],
-                forcing: Option<f64>,
-            ) -> Result<SolveInfo> {
-                assert_eq!(self.slope, 2.0 * x[0]);
-                self.asked.push(forcing.unwrap());
-                delta[0] = residual[0] / self.slope;
-                Ok(SolveInfo::default())
-            }
-        }
-        let params = NewtonParams { is_inexact: true, ..TIGHT };
-        let run = |start: f64, params| {
-            let (mut x, mut problem) = ([4.0], Offer { start, slope: 0.0, asked: vec![] });
-            let info = run(&mut problem, &mut x, params).unwrap();
-            assert!((x[0] - 2f64.sqrt()).abs() < 1e-12 && info.initial_residual == 14.0, "{info:?}");
-            (info, problem.asked)
-        };
-        let (info, asked) = run(1.4143, params);
-        let norm = 1.4143f64 * 1.4143 - 2.0;
-        assert!(info.is_improved && (info.steps[0].residual - norm).abs() < 1e-15 && info.steps.len() < 3, "{info:?}");
-        assert!((asked[0] / (AT_ONCE * 14.0 * params.tolerance / norm) - 1.0).abs() < 1e-9, "{asked:?}");
-        for worse in [5.0, f64::NAN, f64::INFINITY] {
-            let (info, asked) = run(worse, params);
-            assert!(!info.is_improved && info.steps[0].residual == 14.0 && asked[0] == FIRST, "{info:?}");
-        }
-    }
-}
+mod tests;
