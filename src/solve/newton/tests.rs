@@ -60,8 +60,7 @@ fn failures_are_typed() {
     assert_eq!((info.reason, info.steps.len()), (Reason::Iterations, 2));
     assert!(x[0] > 10.0 && info.residual > 1e-13 * info.initial_residual);
     // A tolerance that is reached at the limit is what ends it.
-    let last =
-        NewtonParams { max_iterations: roots(4.0, TIGHT).1.unwrap().steps.len(), ends_at_limit: true, ..TIGHT };
+    let last = NewtonParams { max_iterations: roots(4.0, TIGHT).1.unwrap().steps.len(), ends_at_limit: true, ..TIGHT };
     assert_eq!(roots(4.0, last).1.unwrap().reason, Reason::RelativeTolerance);
     assert!(matches!(roots(0.0, TIGHT).1, Err(Error::NotFinite { method: "Newton", iteration: 1, .. })));
 }
@@ -182,13 +181,7 @@ fn inexact_steps_converge_with_the_forcing_terms_of_eisenstat_and_walker() {
             (self.slope, residual[0]) = (2.0 * x[0], x[0] * x[0] - 2.0);
             Ok(())
         }
-        fn solve(
-            &mut self,
-            _: &[f64],
-            residual: &[f64],
-            delta: &mut [f64],
-            forcing: Option<f64>,
-        ) -> Result<SolveInfo> {
+        fn solve(&mut self, _: &[f64], residual: &[f64], delta: &mut [f64], forcing: Option<f64>) -> Result<SolveInfo> {
             let forcing = forcing.unwrap();
             self.asked.push(forcing);
             delta[0] = (1.0 - forcing) * residual[0] / self.slope;
@@ -231,13 +224,7 @@ fn a_better_start_is_taken_and_a_worse_one_is_not() {
             x[0] = self.start;
             Ok(true)
         }
-        fn solve(
-            &mut self,
-            x: &[f64],
-            residual: &[f64],
-            delta: &mut [f64],
-            forcing: Option<f64>,
-        ) -> Result<SolveInfo> {
+        fn solve(&mut self, x: &[f64], residual: &[f64], delta: &mut [f64], forcing: Option<f64>) -> Result<SolveInfo> {
             assert_eq!(self.slope, 2.0 * x[0]);
             self.asked.push(forcing.unwrap());
             delta[0] = residual[0] / self.slope;
