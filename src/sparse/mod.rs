@@ -29,9 +29,11 @@ mod format;
 #[cfg(feature = "cuda")]
 mod kernel_files;
 mod operator;
+mod spgemm;
 mod spmv;
 #[cfg(feature = "sprs")]
 mod sprs;
+mod transpose;
 
 pub use crs_graph::CrsGraph;
 pub use crs_matrix::CrsMatrix;
@@ -51,6 +53,7 @@ pub use format::{DeviceCrs, DeviceMatrix, SliceArrays, SlicedEll};
 #[cfg(feature = "cuda")]
 pub(crate) use kernel_files::KERNEL_FILES;
 pub use operator::Operator;
+pub use spgemm::Spgemm;
 #[cfg(feature = "cuda")]
 pub use spmv::DeviceValue;
 pub use spmv::{HostValue, Lanes, Spmv};
