@@ -7,7 +7,7 @@ use crate::comm::{Communicator, Map, agree};
 use crate::element::ElementType;
 use crate::error::{check_at_least, check_length};
 use crate::space::cuda::{Cuda, CudaArray, CudaMemory, Grid, Offsets, arguments};
-use crate::space::{ExecutionSpace, Serial, Threads, allowed_cores};
+use crate::space::{ExecutionSpace, Serial};
 use crate::sparse::{CrsGraph, CrsMatrix};
 use crate::{LocalOrdinal, Result};
 use std::sync::Arc;
@@ -119,7 +119,7 @@ impl MeshSpace for Cuda {
     ) -> Result<(CrsMatrix<f64, CudaMemory>, Map)> {
         let [rows, columns] = meshes;
         if rows.listed.is_some() || columns.listed.is_some() {
-            let (matrix, map) = grid_matrix(&Threads::new(allowed_cores())?, comm, meshes, stencils, dofs)?;
+            let (matrix, map) = grid_matrix(&self.host()?, comm, meshes, stencils, dofs)?;
             return Ok((matrix.upload(self)?, map));
         }
         // Kernels number nodes by boxes.

@@ -28,6 +28,7 @@
 //! # Ok::<(), minifenl::Error>(())
 //! ```
 
+mod aggregation;
 mod call;
 #[cfg(feature = "cuda")]
 mod kernel_files;
@@ -37,6 +38,7 @@ mod newton;
 mod null_space;
 mod reason;
 
+pub use aggregation::{NearNull, SmoothedAggregation};
 pub use call::{Method, Options, solve};
 #[cfg(feature = "cuda")]
 pub(crate) use kernel_files::KERNEL_FILES;

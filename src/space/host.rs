@@ -218,6 +218,10 @@ impl ExecutionSpace for Threads {
         work()
     }
 
+    fn host(&self) -> Result<Threads> {
+        Ok(self.clone())
+    }
+
     fn threads(&self) -> usize {
         self.concurrency()
     }

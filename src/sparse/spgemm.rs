@@ -13,7 +13,7 @@
 
 use super::{CrsGraph, CrsMatrix};
 use crate::error::check_length;
-use crate::space::{HostSpace, even_bounds, offsets, split_at, try_push, try_reserve, try_zeroed};
+use crate::space::{Threads, even_bounds, offsets, split_at, try_push, try_reserve, try_zeroed};
 use crate::{Error, LocalOrdinal, Result};
 use rayon::prelude::*;
 use std::sync::Arc;
@@ -42,7 +42,7 @@ impl Spgemm {
     /// # Errors
     /// [`Error::Shape`] unless B has a row per column of A, [`Error::Invalid`] for a row of B that is not whole groups,
     /// [`Error::OutOfMemory`].
-    pub fn new<S: HostSpace>(space: &S, a: &CrsGraph, b: &CrsGraph, width: usize) -> Result<Self> {
+    pub fn new(space: &Threads, a: &CrsGraph, b: &CrsGraph, width: usize) -> Result<Self> {
         check_length("Spgemm::new", "rows of b", b.rows(), a.columns())?;
         check_groups(b, width)?;
         let groups = b.columns().div_ceil(width);
@@ -93,27 +93,21 @@ impl Spgemm {
     /// # Errors
     /// [`Error::Invalid`] for matrices on other graphs than those of the plan, [`Error::Shape`] for another number of values,
     /// [`Error::OutOfMemory`].
-    pub fn values<S: HostSpace>(&self, space: &S, a: &CrsMatrix, b: &CrsMatrix, c: &mut [f64]) -> Result<()> {
+    pub fn values(&self, space: &Threads, a: &CrsMatrix, b: &CrsMatrix, c: &mut [f64]) -> Result<()> {
         if [a.graph().number(), b.graph().number()] != self.factors {
             return Err(Error::Invalid("Spgemm::values: expected matrices on the graphs of the plan".into()));
         }
         check_length("Spgemm::values", "c", c.len(), self.graph.nnz())?;
         match self.width {
-            1 => self.sums::<S, 1>(space, a, b, c),
-            3 => self.sums::<S, 3>(space, a, b, c),
-            6 => self.sums::<S, 6>(space, a, b, c),
-            _ => self.sums::<S, 0>(space, a, b, c),
+            1 => self.sums::<1>(space, a, b, c),
+            3 => self.sums::<3>(space, a, b, c),
+            6 => self.sums::<6>(space, a, b, c),
+            _ => self.sums::<0>(space, a, b, c),
         }
     }
 
     /// The values for a width that is known here, 0 for one that is not.
-    fn sums<S: HostSpace, const WIDTH: usize>(
-        &self,
-        space: &S,
-        a: &CrsMatrix,
-        b: &CrsMatrix,
-        c: &mut [f64],
-    ) -> Result<()> {
+    fn sums<const WIDTH: usize>(&self, space: &Threads, a: &CrsMatrix, b: &CrsMatrix, c: &mut [f64]) -> Result<()> {
         let (width, graph) = (if WIDTH > 0 { WIDTH } else { self.width }, &*self.graph);
         let bounds = even_bounds(graph.rows(), TASKS * space.concurrency(), 1);
         let pieces = split_at(c, bounds.iter().map(|&row| graph.row_map()[row] as usize));

@@ -4,7 +4,7 @@
 //! transpose are sorted. Reads each entry once, and the row offsets once per thread.
 
 use super::{CrsGraph, CrsMatrix};
-use crate::space::{HostSpace, even_bounds, offsets, split_at, try_zeroed};
+use crate::space::{Threads, even_bounds, offsets, split_at, try_zeroed};
 use crate::{LocalOrdinal, Result};
 use rayon::prelude::*;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ impl CrsMatrix {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory).
-    pub fn transposed<S: HostSpace>(&self, space: &S) -> Result<CrsMatrix> {
+    pub fn transposed(&self, space: &Threads) -> Result<CrsMatrix> {
         let (graph, columns) = (&**self.graph(), self.graph().columns());
         let bounds = even_bounds(columns, space.concurrency(), 1);
         let of_range = |row: usize, ends: &[usize]| {

@@ -79,9 +79,9 @@ impl Coo {
     ///
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) for arrays of other lengths.
-    pub fn sum_entries<S: HostSpace, V: Item + Zero>(
+    pub fn sum_entries<V: Item + Zero>(
         &self,
-        space: &S,
+        space: &Threads,
         values: &[V],
         sum: Sum,
         entries: &mut [V],

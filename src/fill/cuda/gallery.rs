@@ -27,7 +27,7 @@ use crate::fill::{
 use crate::graph::{Graph, NodeElem};
 use crate::mesh::{ElemNode, Sizes};
 use crate::space::cuda::{Cuda, CudaArray, CudaMemory, Grid, arguments};
-use crate::space::{ExecutionSpace, HostMemory, Threads, allowed_cores};
+use crate::space::{ExecutionSpace, HostMemory};
 use crate::sparse::MatrixStorage;
 use crate::{Error, Result};
 
@@ -256,7 +256,7 @@ impl Assemble for Cuda {
     }
 
     fn check_elements(&self, on: FieldOn<'_, HostMemory>) -> Result<()> {
-        norms::check_elements(&Threads::new(allowed_cores())?, on)
+        norms::check_elements(&self.host()?, on)
     }
 
     fn field_errors(
@@ -267,6 +267,6 @@ impl Assemble for Cuda {
         field: &CudaArray<f64>,
         exact: Sample<'_>,
     ) -> Result<FieldErrors> {
-        norms::field_errors(&Threads::new(allowed_cores())?, on, owned, dofs, &self.download(field)?, exact)
+        norms::field_errors(&self.host()?, on, owned, dofs, &self.download(field)?, exact)
     }
 }

@@ -12,12 +12,11 @@ use crate::solve::{
 use crate::space::{Array, MemorySpace, Slice};
 
 /// Newton's limits on the coarsest box, and on a box between, whose start is good.
-const COARSEST: NewtonParams =
-    NewtonParams { tolerance: 1e-6, max_iterations: 20, ends_at_limit: false, is_inexact: true };
+const COARSEST: NewtonParams = NewtonParams { is_inexact: true, ..NewtonParams::new(1e-6, 20) };
 const BETWEEN: NewtonParams = NewtonParams { max_iterations: 1, ends_at_limit: true, ..COARSEST };
 
 /// CG's limits where Newton's method gives no tolerance.
-const SOLVES: CgParams = CgParams { tolerance: 1e-3, max_iterations: 200 };
+const SOLVES: CgParams = CgParams::new(1e-3, 200);
 
 /// The problem on a coarse box, with all coarser ones.
 struct OnBox<'m, 'a, S: Job> {

@@ -29,7 +29,7 @@ impl<S: Staging + Spmv> Bottom<S> {
         let counts: Vec<usize> = comm.all_gather(&[rows as f64])?.into_iter().map(|count| count as usize).collect();
         let all: usize = counts.iter().sum();
         if all > MOST_INVERTED {
-            let expected = "expected fewer ranks, or more nodes along the short edges of the box";
+            let expected = "expected fewer ranks, or more nodes along the short edges of a box";
             return Err(Error::Invalid(format!(
                 "multigrid: the last level has {all} unknowns, at most {MOST_INVERTED}: {expected}"
             )));

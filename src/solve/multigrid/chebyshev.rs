@@ -22,6 +22,8 @@ pub struct Smoothing {
 impl Smoothing {
     /// Suits a level whose coarser one has twice the spacing, which takes the errors of eigenvalues below a quarter.
     pub const FOR_CYCLES: Self = Smoothing { degree: 2, ratio: 4.0 };
+    /// Suits aggregates, which are three nodes long.
+    pub const FOR_AGGREGATES: Self = Smoothing { degree: 2, ratio: 10.0 };
     /// Jacobi's preconditioner.
     pub const JACOBI: Self = Smoothing { degree: 1, ratio: 4.0 };
     /// A polynomial of D^-1 A as the whole preconditioner.

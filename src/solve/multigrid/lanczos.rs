@@ -16,7 +16,7 @@ const STEPS: usize = 10;
 ///
 /// # Errors
 /// [`Error::Invalid`] where A or D is not positive definite; the failure of a device or of communication.
-pub(super) fn largest_eigenvalue<S: Staging + Spmv>(
+pub(in crate::solve) fn largest_eigenvalue<S: Staging + Spmv>(
     space: &S,
     comm: &dyn Collective<S>,
     operator: &dyn Operator<S>,

@@ -22,11 +22,11 @@ pub struct Level<S: Staging> {
     pub inverse: Array<S, f64>,
     pub(super) rows: usize,
     /// The smoother; known once the level is prepared.
-    pub(super) smoother: Option<Chebyshev>,
+    pub(in crate::solve) smoother: Option<Chebyshev>,
     /// To the coarser level; `None` on the last.
     pub(super) coarser: Option<Transfer<S>>,
     /// Solution, with room for the operator's ghosts; right-hand side.
-    pub(super) x: Array<S, f64>,
+    pub(in crate::solve) x: Array<S, f64>,
     pub(super) b: Array<S, f64>,
     /// Last step of the smoother; product, with room for the ghosts of the restriction.
     pub(super) d: Array<S, f64>,
@@ -51,7 +51,16 @@ impl<S: Staging + Spmv> Level<S> {
         finer: Option<&Transfer<S>>,
         coarser: Option<Transfer<S>>,
     ) -> Result<Self> {
-        let (rows, columns) = (operator.rows(), operator.columns());
+        Self::of_sizes(space, [operator.rows(), operator.columns()], finer, coarser)
+    }
+
+    /// Allocates a level for an operator of so many rows and columns.
+    pub(in crate::solve) fn of_sizes(
+        space: &S,
+        [rows, columns]: [usize; 2],
+        finer: Option<&Transfer<S>>,
+        coarser: Option<Transfer<S>>,
+    ) -> Result<Self> {
         let correction = finer.map_or(0, |finer| finer.prolongation.matrix().graph().columns());
         let product = coarser.as_ref().map_or(rows, |coarser| coarser.restriction.matrix().graph().columns());
         Ok(Level {

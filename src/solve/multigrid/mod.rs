@@ -20,8 +20,9 @@ mod lanczos;
 mod level;
 
 pub use bottom::MOST_INVERTED;
-use chebyshev::Chebyshev;
+pub(super) use chebyshev::Chebyshev;
 pub use chebyshev::Smoothing;
 pub use cycle::{Cycle, Hierarchy};
 pub use distributed_matrix::DistributedMatrix;
+pub(super) use lanczos::largest_eigenvalue;
 pub use level::{Level, Transfer};

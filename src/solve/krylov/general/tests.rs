@@ -5,7 +5,7 @@ use crate::comm::{Communicator, Halo};
 use crate::solve::krylov::cg::precondition_tests::part;
 use crate::solve::krylov::cg::variant_tests::{dense, random, wave};
 use crate::solve::{DistributedOperator, Jacobi, Method, NullSpace, Options, Preconditioner, Reason, SolveInfo, solve};
-use crate::space::{HostSpace, Serial, Threads};
+use crate::space::{Serial, Threads};
 use crate::sparse::{CrsGraph, CrsMatrix};
 use crate::{Error, Result};
 use std::sync::Arc;
@@ -25,7 +25,7 @@ fn convection(n: usize, diagonal: f64, c: f64) -> CrsMatrix {
     CrsMatrix::new(Arc::new(CrsGraph::new(row_map, entries, n).unwrap()), values).unwrap()
 }
 
-fn run<S: HostSpace>(space: &S, a: &CrsMatrix, b: &[f64], options: Options<'_, S>) -> Result<(SolveInfo, Vec<f64>)> {
+fn run(space: &Threads, a: &CrsMatrix, b: &[f64], options: Options<'_, S>) -> Result<(SolveInfo, Vec<f64>)> {
     let mut x = vec![0.0; a.graph().columns()];
     let mut last = 0;
     let mut observe = |iteration, _| {
@@ -43,7 +43,7 @@ fn run<S: HostSpace>(space: &S, a: &CrsMatrix, b: &[f64], options: Options<'_, S
     Ok((info, x))
 }
 
-fn tight<'a, S: HostSpace>(method: Method) -> Options<'a, S> {
+fn tight<'a, S: Threads>(method: Method) -> Options<'a, S> {
     Options { rtol: 1e-12, max_iterations: 2000, method, ..Options::default() }
 }
 

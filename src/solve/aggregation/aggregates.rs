@@ -1,0 +1,114 @@
+//! Aggregates: disjoint sets of strongly connected nodes, each a node of the next level.
+//!
+//! ```text
+//! 1  a node none of whose neighbours is in an aggregate makes one with all of them
+//! 2  any other node joins the aggregate of step 1 that has most of its neighbours
+//! 3  nodes that are left make aggregates with their neighbours that are left
+//! ```
+//! (Vanek, Mandel and Brezina 1996, algorithm 5.1.) One thread visits the nodes in their order: 4 bytes per connection are read twice.
+
+use super::nodes::Nodes;
+use crate::Result;
+use crate::space::try_zeroed;
+
+/// No aggregate.
+pub(super) const NONE: u32 = u32::MAX;
+
+/// Returns the aggregate of each node, [`NONE`] for nodes that depend on no other one, and the number of aggregates.
+pub(super) fn aggregates(nodes: &Nodes) -> Result<(Vec<u32>, usize)> {
+    let (strong, mut count) = (&nodes.strong, 0u32);
+    let mut of_node = try_zeroed::<u32>("aggregates", strong.rows())?;
+    of_node.fill(NONE);
+    for node in 0..strong.rows() {
+        let neighbours = strong.row(node);
+        let is_free = of_node[node] == NONE && !neighbours.is_empty();
+        if is_free && neighbours.iter().all(|&other| of_node[other as usize] == NONE) {
+            of_node[node] = count;
+            neighbours.iter().for_each(|&other| of_node[other as usize] = count);
+            count += 1;
+        }
+    }
+    let mut joined = try_zeroed::<u32>("aggregates", strong.rows())?;
+    let mut near = Vec::new();
+    for (node, joined) in joined.iter_mut().enumerate() {
+        *joined = of_node[node];
+        if *joined == NONE {
+            near.clear();
+            near.extend(strong.row(node).iter().map(|&other| of_node[other as usize]).filter(|&other| other != NONE));
+            near.sort_unstable();
+            // The first of the longest runs.
+            let runs = near.chunk_by(|a, b| a == b);
+            *joined = runs.rev().max_by_key(|run| run.len()).map_or(NONE, |run| run[0]);
+        }
+    }
+    for node in 0..strong.rows() {
+        if joined[node] == NONE && nodes.is_coupled[node] {
+            joined[node] = count;
+            for &other in strong.row(node) {
+                let other = &mut joined[other as usize];
+                *other = if *other == NONE { count } else { *other };
+            }
+            count += 1;
+        }
+    }
+    Ok((joined, count as usize))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::space::{Serial, Threads};
+    use crate::sparse::{CrsGraph, CrsMatrix};
+    use std::sync::Arc;
+
+    /// -1 between neighbours of a chain of nodes with `dofs` unknowns, 2 on the diagonal; `weak` between nodes 4 and 5.
+    fn chain(nodes: usize, dofs: usize, weak: f64) -> CrsMatrix {
+        let (mut row_map, mut entries, mut values) = (vec![0], Vec::new(), Vec::new());
+        for row in 0..nodes * dofs {
+            let (node, dof) = (row / dofs, row % dofs);
+            for other in node.saturating_sub(1)..(node + 2).min(nodes) {
+                entries.push((other * dofs + dof) as u32);
+                let is_weak = node.min(other) == 4 && node != other;
+                values.push(if node == other {
+                    2.0
+                } else if is_weak {
+                    weak
+                } else {
+                    -1.0
+                });
+            }
+            row_map.push(entries.len() as u64);
+        }
+        CrsMatrix::new(Arc::new(CrsGraph::new(row_map, entries, nodes * dofs).unwrap()), values).unwrap()
+    }
+
+    #[test]
+    fn chains_fall_into_threes_within_strong_connections() {
+        for (dofs, threads) in [(1, 1), (1, 3), (3, 2)] {
+            let space = Threads::new(threads).unwrap();
+            let found = |weak| aggregates(&Nodes::new(&space, &chain(10, dofs, weak), dofs, 0.1).unwrap()).unwrap();
+            // 0 and 1 by the first node, then the neighbours of 3 and of 6; 9 is left over and joins those of 8.
+            assert_eq!(found(-1.0), (vec![0, 0, 1, 1, 1, 2, 2, 2, 3, 3], 4));
+            assert_eq!(found(-0.01), (vec![0, 0, 1, 1, 1, 2, 2, 3, 3, 3], 4));
+        }
+    }
+
+    #[test]
+    fn fixed_rows_are_seen_and_nodes_without_others_stay_alone() {
+        let mut matrix = chain(4, 1, -1.0);
+        // Node 1 is fixed, which leaves node 0 alone.
+        let graph = matrix.graph().clone();
+        let values = matrix.parts_mut().1;
+        for row in 0..4usize {
+            for at in graph.row_range(row) {
+                let column = graph.entries()[at] as usize;
+                if row != column && (row == 1 || column == 1) {
+                    values[at] = 0.0;
+                }
+            }
+        }
+        let nodes = Nodes::new(&Serial, &matrix, 1, 0.1).unwrap();
+        assert_eq!(nodes.is_fixed, [true, true, false, false]);
+        assert_eq!(aggregates(&nodes).unwrap(), (vec![NONE, NONE, 0, 0], 1));
+    }
+}

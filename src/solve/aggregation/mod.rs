@@ -1,0 +1,29 @@
+//! Algebraic multigrid by smoothed aggregation, for symmetric positive definite matrices on any number of ranks.
+//!
+//! ```text
+//! strong connections -> aggregates -> P0 from near-null vectors -> P = (I - omega D^-1 A) P0 -> A' = P^T A P -> next level
+//! nodes.rs              aggregates.rs tentative.rs                 coarsening.rs                sparse::Spgemm
+//! ```
+//! (Vanek, Mandel and Brezina 1996.) A node is a group of unknowns with consecutive numbers, on coarse levels those of an aggregate, one
+//! per near-null vector. Aggregates stay on their rank; P is smoothed across ranks. Fixed rows take no part.
+//!
+//! Hosts set up the levels, also those of a GPU, which get copies; cycles run on the space as those of any [`Hierarchy`](super::Hierarchy).
+//! The result does not depend on the number of threads; aggregates, and with them iterations, depend on the number of ranks.
+
+mod aggregates;
+mod coarsening;
+mod ghost_rows;
+mod near_null;
+mod nodes;
+mod numbering;
+mod restriction;
+mod smoothed;
+mod tentative;
+#[cfg(test)]
+mod tests;
+
+pub use near_null::NearNull;
+pub use smoothed::SmoothedAggregation;
+
+/// Least |A_ij| / sqrt(|A_ii| |A_jj|) of a strong connection.
+const STRONG: f64 = 0.01;

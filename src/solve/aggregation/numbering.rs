@@ -1,0 +1,131 @@
+//! Global numbers of the unknowns of a coarse level, and the columns that a rank reads of them.
+//!
+//! Rank r numbers its unknowns from the sum of the counts of the ranks below it, so that an id names its owner and ghosts that ascend are
+//! grouped by owner, as a [`Map`] wants them.
+
+use crate::comm::{Communicator, Map, Message, Neighbour, agree};
+use crate::space::try_collect;
+use crate::{GlobalOrdinal, LocalOrdinal, Result};
+use std::collections::BTreeMap;
+
+/// Consecutive ids of all ranks.
+#[derive(Clone, Debug)]
+pub(super) struct Numbering {
+    /// First id of each rank; behind them the number of ids.
+    starts: Vec<GlobalOrdinal>,
+    rank: usize,
+}
+
+/// Items of a vector on this rank: owned ones and ghosts, with their ids.
+#[derive(Clone, Debug)]
+pub(super) struct Columns {
+    first: GlobalOrdinal,
+    /// Ascending.
+    ghosts: Vec<GlobalOrdinal>,
+    map: Map,
+}
+
+impl Numbering {
+    /// Numbers `owned` items of this rank. Collective.
+    pub fn new(comm: &dyn Communicator, owned: usize) -> Result<Self> {
+        let mut starts = vec![0];
+        for count in comm.all_gather(&[owned as f64])? {
+            starts.push(starts[starts.len() - 1] + count as GlobalOrdinal);
+        }
+        Ok(Numbering { starts, rank: comm.rank() })
+    }
+
+    /// Returns the first id of this rank.
+    pub fn first(&self) -> GlobalOrdinal {
+        self.starts[self.rank]
+    }
+
+    /// Returns the number of ids of all ranks.
+    pub fn total(&self) -> GlobalOrdinal {
+        self.starts[self.starts.len() - 1]
+    }
+
+    /// Makes the columns of a rank that reads the ids `used`, in any order, repeated ones and its own among them. Collective.
+    pub fn columns(&self, comm: &dyn Communicator, mut used: Vec<GlobalOrdinal>) -> Result<Columns> {
+        let own = self.starts[self.rank]..self.starts[self.rank + 1];
+        used.retain(|id| !own.contains(id));
+        used.sort_unstable();
+        used.dedup();
+        let mut asked: BTreeMap<usize, Vec<GlobalOrdinal>> = BTreeMap::new();
+        for &id in &used {
+            // Ranks without ids start where the next one does.
+            asked.entry(self.starts.partition_point(|&start| start <= id) - 1).or_default().push(id);
+        }
+        let mut neighbours: BTreeMap<usize, (usize, Vec<LocalOrdinal>)> = BTreeMap::new();
+        asked.iter().for_each(|(&rank, ids)| neighbours.entry(rank).or_default().0 = ids.len());
+        let letters: Vec<Message> = comm.send_all(asked.into_iter().collect())?;
+        for (from, ids) in letters {
+            neighbours.entry(from).or_default().1 = ids.iter().map(|id| (id - own.start) as LocalOrdinal).collect();
+        }
+        let owned = (own.end - own.start) as usize;
+        let mut end = owned as LocalOrdinal;
+        let neighbours = neighbours.into_iter().map(|(rank, (received, send))| {
+            let receive = end..end + received as LocalOrdinal;
+            end = receive.end;
+            Neighbour { rank, send, receive }
+        });
+        let map = Map::new(self.total(), owned, neighbours.collect());
+        Ok(Columns { first: own.start, ghosts: used, map: agree(comm, map)? })
+    }
+}
+
+impl Columns {
+    /// Returns the id of a local item.
+    pub fn id(&self, local: LocalOrdinal) -> GlobalOrdinal {
+        match (local as usize).checked_sub(self.map.owned_count()) {
+            None => self.first + GlobalOrdinal::from(local),
+            Some(ghost) => self.ghosts[ghost],
+        }
+    }
+
+    /// Returns the local number of an id that this rank owns or reads.
+    pub fn local(&self, id: GlobalOrdinal) -> LocalOrdinal {
+        let owned = self.map.owned_count();
+        match id.checked_sub(self.first).filter(|&at| at < owned as GlobalOrdinal) {
+            Some(at) => at as LocalOrdinal,
+            None => (owned + self.ghosts.partition_point(|&ghost| ghost < id)) as LocalOrdinal,
+        }
+    }
+
+    /// Returns the ids of the ghosts.
+    pub fn ghosts(&self) -> Result<Vec<GlobalOrdinal>> {
+        try_collect("ghosts", self.ghosts.iter().copied())
+    }
+
+    /// Returns the map of the items.
+    pub fn map(&self) -> &Map {
+        &self.map
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::comm::ranks::on_ranks;
+
+    #[test]
+    fn ghosts_are_found_by_their_ids() {
+        let owned = [3, 0, 2, 4];
+        let read: [&[u64]; 4] = [&[8, 3, 0, 8], &[1], &[], &[4, 2, 1]];
+        on_ranks(4, |comm| {
+            let numbering = Numbering::new(comm, owned[comm.rank()]).unwrap();
+            assert_eq!((numbering.first(), numbering.total()), ([0, 3, 3, 5][comm.rank()], 9));
+            let columns = numbering.columns(comm, read[comm.rank()].to_vec()).unwrap();
+            assert_eq!(columns.ghosts().unwrap(), [&[3, 8][..], &[1], &[], &[1, 2, 4]][comm.rank()]);
+            for local in 0..columns.map().local_count() as u32 {
+                assert_eq!(columns.local(columns.id(local)), local);
+            }
+            // Ghosts get the ids of their owners.
+            let mut x: Vec<f64> = vec![f64::NAN; columns.map().local_count()];
+            (0..owned[comm.rank()]).for_each(|at| x[at] = (numbering.first() + at as u64) as f64);
+            let space = crate::space::Serial;
+            crate::comm::Halo::new(&space, comm, columns.map()).unwrap().update(&space, &mut x).unwrap();
+            assert!(x.iter().enumerate().all(|(at, &id)| id == columns.id(at as u32) as f64), "{x:?}");
+        });
+    }
+}

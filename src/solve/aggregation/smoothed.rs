@@ -1,0 +1,216 @@
+//! The levels of smoothed aggregation: made once for a graph, refilled for other values.
+
+use super::NearNull;
+use super::coarsening::{Coarsening, Coarser};
+use crate::comm::{Halo, Links, Map, Staging, agree};
+use crate::error::check_length;
+use crate::solve::multigrid::{Chebyshev, largest_eigenvalue};
+use crate::solve::{Cycle, DistributedMatrix, DistributedOperator, Hierarchy, Level, Smoothing, Transfer};
+use crate::space::{ExecutionSpace, Threads};
+use crate::sparse::{CrsMatrix, Operator, Spmv, inverse_of_diagonal};
+use crate::{GlobalOrdinal, Result};
+
+/// Most unknowns of a level that is not coarsened.
+const FEW: u64 = 400;
+/// Most unknowns of a coarse level, of those of the finer one, in percent; with more, the finer one is the last.
+const LARGEST: u64 = 80;
+
+/// A V-cycle over aggregates as a preconditioner, set up from an assembled matrix alone.
+///
+/// Level 0 reads the operator that it is applied with, in any format; the others keep matrices in CRS.
+///
+/// ```
+/// use minifenl::comm::{Links, Map, Solo};
+/// use minifenl::solve::{CgParams, CgWorkspace, LinearSystem, NearNull, SmoothedAggregation, cg};
+/// use minifenl::sparse::{CrsGraph, CrsMatrix};
+/// use minifenl::space::Serial;
+/// use std::sync::Arc;
+///
+/// // [-1 2 -1] with fixed ends.
+/// const N: usize = 2000;
+/// let rows = (0..N).map(|i| (i.max(1) as u32 - 1..(i as u32 + 2).min(N as u32)).collect::<Vec<_>>());
+/// let (mut row_map, mut entries) = (vec![0], vec![]);
+/// for row in rows {
+///     entries.extend(row);
+///     row_map.push(entries.len() as u64);
+/// }
+/// let graph = Arc::new(CrsGraph::new(row_map, entries, N)?);
+/// let on_diagonal = |row: usize, column: u32| if row == column as usize { 2.0 } else { -1.0 };
+/// let values = (0..N).flat_map(|row| graph.row(row).iter().map(move |&column| on_diagonal(row, column)));
+/// let a = CrsMatrix::new(graph.clone(), values.collect())?;
+///
+/// let (links, map) = (Links::<Serial>::staged(&Solo), Map::new(N as u64, N, vec![])?);
+/// let mut levels = SmoothedAggregation::new(&Serial, &links, (&a, &map), NearNull::constants(N, 1)?)?;
+/// let (mut work, mut x, b) = (CgWorkspace::new(&Serial, N, N)?, vec![0.0; N], vec![1.0; N]);
+/// let params = CgParams { tolerance: 1e-8, max_iterations: 30 };
+/// let info = levels.with_cycle(&a, |cycle| {
+///     let mut system = LinearSystem { operator: &a, preconditioner: cycle, comm: &Solo, rhs: &b };
+///     cg(&Serial, &mut system, &mut x, params, &mut work, &mut |_, _| {})
+/// })?;
+/// // Plain CG needs 1000.
+/// assert!(info.iterations < 30);
+/// # Ok::<(), minifenl::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct SmoothedAggregation<S: Staging> {
+    host: Threads,
+    hierarchy: Hierarchy<S>,
+    coarsenings: Vec<Coarsening>,
+    coarse: Vec<Coarse<S>>,
+}
+
+/// A coarse matrix with the exchange of its columns.
+#[derive(Debug)]
+struct Coarse<S: Staging> {
+    matrix: CrsMatrix<f64, S::Memory>,
+    halo: Halo<S>,
+}
+
+impl<S: Staging + Spmv> SmoothedAggregation<S> {
+    /// Makes the levels of this rank's rows of a matrix, whose columns have the given map. Collective.
+    ///
+    /// # Errors
+    /// [`Error::Shape`](crate::Error::Shape) where map or near-null vectors have other rows, [`Error::Invalid`](crate::Error::Invalid)
+    /// for a diagonal entry that is not positive, for a matrix that is found not to be definite, and for a last level of more than
+    /// [`MOST_INVERTED`](crate::solve::MOST_INVERTED) unknowns, [`Error::OutOfMemory`](crate::Error::OutOfMemory); failures of ranks and devices.
+    pub fn new(
+        space: &S,
+        links: &Links<'_, S>,
+        (matrix, map): (&CrsMatrix, &Map),
+        near_null: NearNull,
+    ) -> Result<Self> {
+        let comm = links.comm();
+        let host = agree(comm, check(matrix, map, &near_null).and_then(|()| space.host()))?;
+        let of_host = Links::<Threads>::staged(comm);
+        let (mut coarsenings, mut coarse, mut levels) = (Vec::<Coarsening>::new(), Vec::new(), Vec::new());
+        let (mut map, mut near_null) = (map.clone(), near_null);
+        loop {
+            let a = coarsenings.last().map_or(matrix, Coarsening::coarse);
+            let (rows, columns) = (a.graph().rows(), a.graph().columns());
+            let inverse = agree(comm, inverse(a))?;
+            let largest = largest(&host, &of_host, (a, &map), &inverse)?;
+            let mut all = [rows as u64];
+            comm.all_sum_u64(&mut all);
+            let coarser = if all[0] <= FEW {
+                None
+            } else {
+                let coarser = Coarsening::plan(&host, comm, (a, &map), &near_null, (&inverse, largest))?;
+                // Of a matrix that does not fall into aggregates the level is the last.
+                let count = coarser.map.global_count();
+                (count > 0 && count * 100 <= all[0] * LARGEST).then_some(coarser)
+            };
+            let Some(Coarser { mut coarsening, transfers, map: below, near_null: vectors }) = coarser else {
+                let finer = levels.last().and_then(Level::transfer);
+                let level = Level::of_sizes(space, [rows, columns], finer, None);
+                levels.push(with(space, agree(comm, level)?, &inverse, largest)?);
+                break;
+            };
+            coarsening.refill(&host, comm, a)?;
+            let [prolongation, restriction] = transfers.map(|(matrix, map)| {
+                let matrix = agree(comm, matrix.upload(space))?;
+                agree(comm, DistributedMatrix::new(space, links, (matrix, map)))
+            });
+            let transfer = Transfer { prolongation: prolongation?, restriction: restriction? };
+            let finer = levels.last().and_then(Level::transfer);
+            let level = Level::of_sizes(space, [rows, columns], finer, Some(transfer));
+            levels.push(with(space, agree(comm, level)?, &inverse, largest)?);
+            let matrix = agree(comm, coarsening.coarse().upload(space))?;
+            coarse.push(Coarse { matrix, halo: agree(comm, links.halo(space, &below))? });
+            coarsenings.push(coarsening);
+            (map, near_null) = (below, vectors);
+        }
+        let rows = map.owned_count();
+        let hierarchy = agree(comm, Hierarchy::new(space, links, levels, rows, Smoothing::FOR_AGGREGATES))?;
+        let mut made = SmoothedAggregation { host, hierarchy, coarsenings, coarse };
+        made.invert_last(space, links)?;
+        Ok(made)
+    }
+
+    /// Takes other values of the matrix, on the graph that the levels were made for. Aggregates, prolongators and estimates of eigenvalues
+    /// stay, coarse matrices are computed anew. Collective.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new); [`Error::Invalid`](crate::Error::Invalid) for a matrix on another graph.
+    pub fn refill(&mut self, space: &S, links: &Links<'_, S>, matrix: &CrsMatrix) -> Result<()> {
+        let comm = links.comm();
+        let (mut finer, last) = (matrix, self.coarsenings.len());
+        for (at, coarsening) in self.coarsenings.iter_mut().enumerate() {
+            let inverse = agree(comm, inverse(finer))?;
+            coarsening.refill(&self.host, comm, finer)?;
+            space.overwrite(&inverse, &mut self.hierarchy.levels[at].inverse)?;
+            space.overwrite(coarsening.coarse().values(), self.coarse[at].matrix.values_mut())?;
+            finer = coarsening.coarse();
+        }
+        let inverse = agree(comm, inverse(finer))?;
+        space.overwrite(&inverse, &mut self.hierarchy.levels[last].inverse)?;
+        self.invert_last(space, links)
+    }
+
+    /// Inverts the last of several levels.
+    fn invert_last(&mut self, space: &S, links: &Links<'_, S>) -> Result<()> {
+        let Some(Coarse { matrix, halo }) = self.coarse.last_mut() else { return Ok(()) };
+        let operator = DistributedOperator::new(matrix, halo, 0)?;
+        self.hierarchy.invert_last(space, links, &operator)
+    }
+
+    /// Calls `work` with the cycle; `finest` multiplies by the matrix of the last refill and is distributed.
+    ///
+    /// # Errors
+    /// Those of `work`.
+    pub fn with_cycle<R>(
+        &mut self,
+        finest: &dyn Operator<S>,
+        work: impl FnOnce(&mut Cycle<'_, S>) -> Result<R>,
+    ) -> Result<R> {
+        let coarse = self.coarse.iter_mut().map(|Coarse { matrix, halo }| DistributedOperator::new(&*matrix, halo, 0));
+        let coarse = coarse.collect::<Result<Vec<_>>>()?;
+        let coarser = coarse.iter().map(|operator| operator as &dyn Operator<S>);
+        work(&mut self.hierarchy.cycle([finest].into_iter().chain(coarser).collect()))
+    }
+
+    /// Returns the levels, finest first, and the matrices of all but the first.
+    pub fn levels(&self) -> (&[Level<S>], impl Iterator<Item = &CrsMatrix<f64, S::Memory>>) {
+        (&self.hierarchy.levels, self.coarse.iter().map(|coarse| &coarse.matrix))
+    }
+}
+
+fn check(matrix: &CrsMatrix, map: &Map, near_null: &NearNull) -> Result<()> {
+    const NAME: &str = "SmoothedAggregation::new";
+    check_length(NAME, "rows of the matrix", matrix.graph().rows(), map.owned_count())?;
+    check_length(NAME, "columns of the matrix", matrix.graph().columns(), map.local_count())?;
+    check_length(NAME, "rows of near_null", near_null.rows(), map.owned_count())
+}
+
+/// D^-1.
+fn inverse(a: &CrsMatrix) -> Result<Vec<f64>> {
+    Ok(inverse_of_diagonal(&a.diagonal()?)?.into_parts().1)
+}
+
+/// A level with D^-1 and the smoother for this eigenvalue.
+fn with<S: Staging + Spmv>(space: &S, mut level: Level<S>, inverse: &[f64], largest: f64) -> Result<Level<S>> {
+    space.overwrite(inverse, &mut level.inverse)?;
+    level.smoother = Some(Chebyshev::below(largest, Smoothing::FOR_AGGREGATES));
+    Ok(level)
+}
+
+/// Estimates the largest eigenvalue of D^-1 A on a host. Collective.
+fn largest(space: &Threads, links: &Links<'_, Threads>, (a, map): (&CrsMatrix, &Map), inverse: &[f64]) -> Result<f64> {
+    let comm = links.comm();
+    let first = super::numbering::Numbering::new(comm, a.graph().rows())?.first();
+    let made = Level::of_sizes(space, [a.graph().rows(), a.graph().columns()], None, None);
+    let (mut level, mut halo) = (agree(comm, made)?, agree(comm, links.halo(space, map))?);
+    space.overwrite(inverse, &mut level.inverse)?;
+    for (at, x) in level.x[..inverse.len()].iter_mut().enumerate() {
+        *x = scattered(first + at as GlobalOrdinal);
+    }
+    let operator = DistributedOperator::new(a, &mut halo, 0)?;
+    largest_eigenvalue(space, links, &operator, &mut level)
+}
+
+/// A number in (-1, 1) from an id, by the finaliser of SplitMix64 (Steele, Lea and Flood 2014).
+fn scattered(id: GlobalOrdinal) -> f64 {
+    let mixed = id.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    ((mixed ^ (mixed >> 31)) >> 11) as f64 / (1u64 << 52) as f64 - 1.0
+}
