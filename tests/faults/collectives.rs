@@ -91,9 +91,11 @@ fn deck(kind: ProblemKind, preconditioning: Preconditioning) -> Deck {
 
 #[test]
 fn no_rank_leaves_the_set_up_of_a_preconditioner_alone() {
-    for (kind, preconditioning) in
-        [(ProblemKind::Heat, Preconditioning::Multigrid), (ProblemKind::Elasticity, Preconditioning::Jacobi)]
-    {
+    for (kind, preconditioning) in [
+        (ProblemKind::Heat, Preconditioning::Multigrid),
+        (ProblemKind::Heat, Preconditioning::Algebraic),
+        (ProblemKind::Elasticity, Preconditioning::Jacobi),
+    ] {
         let deck = deck(kind, preconditioning);
         let what = format!("{kind}, {preconditioning}");
         let ends = walk(&what, |comm| solve_on(&Serial, &deck, comm, &silent).map(drop));

@@ -100,10 +100,7 @@ impl Deck {
     /// Whether Newton's method solves for each step only as far as it can use: never for a linear problem, whose one step is the solution,
     /// nor for a given number of iterations.
     pub fn is_inexact(&self) -> bool {
-        let suited = match self.preconditioning() {
-            Preconditioning::Multigrid => Forcing::Adaptive,
-            Preconditioning::None | Preconditioning::Jacobi | Preconditioning::Chebyshev => Forcing::Fixed,
-        };
+        let suited = if self.preconditioning().has_levels() { Forcing::Adaptive } else { Forcing::Fixed };
         let is_given = self.problem.kind.is_linear() || self.cg_iterations().is_some();
         !is_given && self.newton.forcing.or(suited) == Forcing::Adaptive
     }

@@ -68,6 +68,15 @@ named_choice! { "preconditioner";
         Chebyshev = "chebyshev",
         /// A multigrid V-cycle over coarser boxes.
         Multigrid = "mg",
+        /// A multigrid V-cycle over aggregates of the matrix.
+        Algebraic = "amg",
+    }
+}
+
+impl Preconditioning {
+    /// Whether it is a cycle over several levels.
+    pub fn has_levels(self) -> bool {
+        matches!(self, Preconditioning::Multigrid | Preconditioning::Algebraic)
     }
 }
 

@@ -11,7 +11,7 @@
 //! clock; and two runs on a busy machine could not be compared.
 
 use crate::comm::{Communicator, agree};
-use crate::run::deck::Choice;
+use crate::run::deck::{Choice, Preconditioning};
 use crate::run::{Deck, Job};
 use crate::sparse::{Format, Formats, MatrixStorage, RowShape};
 use crate::{Error, Result};
@@ -43,7 +43,7 @@ pub(super) fn before<S: Formats>(
 ) -> Result<(ChosenFormat, bool)> {
     let default = deck.storage::<S>().format;
     let chosen = |format, reason: &str| Ok((ChosenFormat { format, reason: reason.into(), bytes: 0 }, true));
-    if let Choice::Given(format) = deck.matrix.format {
+    if let Some((format, why)) = asked::<S>(deck) {
         if format == Format::Symmetric && !is_symmetric {
             let this = deck.described();
             let why = format!(
@@ -51,7 +51,7 @@ pub(super) fn before<S: Formats>(
             );
             return Err(Error::Invalid(why));
         }
-        return chosen(format, "given");
+        return chosen(format, why);
     }
     let shape = agree(comm, shape())?;
     if let Some(by_rows) = S::BY_ROWS {
@@ -72,13 +72,25 @@ pub(super) fn before<S: Formats>(
     chosen(default, "not chosen yet").map(|(chosen, _)| (chosen, false))
 }
 
+/// The format that the deck asks for, and why: by name, or by a preconditioner whose set-up on the host reads CRS from a device.
+fn asked<S: Formats>(deck: &Deck) -> Option<(Format, &'static str)> {
+    match deck.matrix.format {
+        Choice::Given(format) => Some((format, "given")),
+        Choice::Auto if S::BY_ROWS.is_some() && deck.preconditioning() == Preconditioning::Algebraic => {
+            Some((Format::Crs, "read by the set-up of amg"))
+        }
+        Choice::Auto => None,
+    }
+}
+
 /// The storage that a run is expected to use, for forecasts of memory. Ranks that would choose differently are not foreseen, and padding is
 /// that of whole lines of nodes: just above or below the limit of padding, the run may choose another format.
 pub(in crate::run) fn expected<S: Formats>(deck: &Deck, shape: RowShape) -> MatrixStorage {
     let storage = deck.storage::<S>();
-    match (deck.matrix.format, S::BY_ROWS, S::CHOICES.first()) {
-        (Choice::Auto, Some(by_rows), _) => MatrixStorage { format: by_rows(shape).0, ..storage },
-        (Choice::Auto, None, Some(&format)) if shape.rows as u64 > SMALL => MatrixStorage { format, ..storage },
+    match (asked::<S>(deck), S::BY_ROWS, S::CHOICES.first()) {
+        (Some((format, _)), ..) => MatrixStorage { format, ..storage },
+        (None, Some(by_rows), _) => MatrixStorage { format: by_rows(shape).0, ..storage },
+        (None, None, Some(&format)) if shape.rows as u64 > SMALL => MatrixStorage { format, ..storage },
         _ => storage,
     }
 }

@@ -8,7 +8,7 @@ use crate::graph::Graph;
 use crate::run::Job;
 use crate::solve::{ElementOperator, SingleLaunch};
 use crate::space::{MemorySpace, Slice};
-use crate::sparse::{MatrixStorage, Operator};
+use crate::sparse::{CrsMatrix, MatrixStorage, Operator};
 use crate::{Error, Result};
 use std::cell::RefCell;
 
@@ -154,6 +154,14 @@ impl<S: Job> Linear<S> {
                 let sizes = [discrete.map().owned_count(), discrete.map().local_count()];
                 work(&ElementOperator::new(operator, discrete.on().node_coord, sizes))
             }
+        }
+    }
+
+    /// The assembled matrix in CRS on the host, which a device copies.
+    pub fn assembled<'m>(&'m self, space: &S, copy: &'m mut Option<CrsMatrix>) -> Result<&'m CrsMatrix> {
+        match self {
+            Linear::Matrix(stored) => space.assembled(&stored.system.matrix, copy),
+            Linear::Elements(_) => Err(no_diagonal()),
         }
     }
 

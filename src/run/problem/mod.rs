@@ -8,6 +8,9 @@
 //! Without a matrix (`linear.rs`) only the residual is assembled, and J is applied by elements.
 //! All arrays stay in the memory of the space. Steps are timed by marks in the space's order of work, read when a solve is done.
 
+mod aggregates;
+#[cfg(test)]
+mod aggregates_tests;
 mod auto_format;
 mod brick;
 mod case;
@@ -23,6 +26,7 @@ mod multigrid;
 #[cfg(test)]
 mod multigrid_tests;
 mod nested;
+mod preconditioner;
 #[cfg(test)]
 mod tests;
 
@@ -47,7 +51,7 @@ use crate::space::{Array, MemorySpace, Slice};
 use crate::{Error, Result};
 use discrete::{Discrete, Marks, step};
 use linear::Linear;
-use multigrid::Multigrid;
+use preconditioner::Levels;
 
 /// Number of products that are timed separately if a solve cannot time them, since its launches are asynchronous.
 const TIMED_PRODUCTS: usize = 20;
@@ -61,7 +65,7 @@ pub struct Problem<'a, S: Job> {
     linear: Linear<S>,
     halo: Halo<S>,
     workspace: CgWorkspace<S>,
-    preconditioner: Option<Multigrid<'a, S>>,
+    preconditioner: Option<Levels<'a, S>>,
     /// Work whose time is not read yet: a device passes its marks later.
     marks: Marks<S>,
     /// The linear solve that ended Newton's iteration.
@@ -96,7 +100,7 @@ impl<'a, S: Job> Problem<'a, S> {
         };
         let linear = agree(comm, linear)?;
         let mut problem = Problem {
-            preconditioner: Multigrid::new(&discrete, &linear, &mut marks)?,
+            preconditioner: Levels::new(&discrete, &linear, &mut marks)?,
             linear,
             discrete,
             halo,

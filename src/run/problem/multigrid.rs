@@ -21,7 +21,7 @@ use crate::space::{Array, MemorySpace, Slice};
 use crate::sparse::{CrsMatrix, Operator};
 
 /// Seed of the vector from which eigenvalues are estimated.
-const SEED: u64 = 0x6569_6765;
+pub(super) const SEED: u64 = 0x6569_6765;
 
 /// A matrix on a mesh, with the exchange of its columns.
 pub(super) struct OnMesh<'a, S: Job> {
@@ -130,7 +130,7 @@ impl<'a, S: Job> Multigrid<'a, S> {
     pub fn new(fine: &Discrete<'a, S>, linear: &Linear<S>, marks: &mut Marks<S>) -> Result<Option<Self>> {
         let (space, ProblemInput { deck, links, mesh, coarse: meshes, .. }) = (fine.space, &fine.input);
         let smoothing = match deck.preconditioning() {
-            Preconditioning::None => return Ok(None),
+            Preconditioning::None | Preconditioning::Algebraic => return Ok(None),
             Preconditioning::Jacobi => Smoothing::JACOBI,
             Preconditioning::Chebyshev => Smoothing::ALONE,
             Preconditioning::Multigrid => Smoothing::FOR_CYCLES,
@@ -178,26 +178,10 @@ impl<'a, S: Job> Multigrid<'a, S> {
     }
 }
 
-impl<'a, S: Job> Multigrid<'a, S> {
-    /// Times the levels of a cycle, the second of two. All ranks call it together.
-    pub fn levels(&mut self, fine: &Discrete<'a, S>, linear: &Linear<S>) -> Result<Vec<LevelNumbers>> {
-        let (space, n) = (fine.space, fine.map().owned_count());
-        let matrices = [linear].into_iter().chain(self.coarse.iter().map(|coarse| &coarse.linear));
-        let mut levels: Vec<LevelNumbers> = matrices.map(Linear::level).collect();
-        let (mut r, mut z): (Array<S, f64>, Array<S, f64>) = (space.zeros(n)?, space.zeros(n)?);
-        let (r, z) = (S::Memory::slice_mut(&mut r), S::Memory::slice_mut(&mut z));
-        fine.scatter_by_id(SEED, r)?;
-        let mut visited = Vec::new();
-        self.with_cycle(fine, linear, |cycle| {
-            cycle.apply_visiting(space, n, r, z, &mut |_| Ok(()))?;
-            cycle.apply_visiting(space, n, r, z, &mut |level| {
-                visited.push((level, space.mark()?));
-                Ok(())
-            })
-        })?;
-        visited.push((0, space.mark()?));
-        add_times(&mut levels, &visited, |before, after| space.between(before, after))?;
-        Ok(levels)
+impl<S: Job> Multigrid<'_, S> {
+    /// Rows and entries of the coarser levels.
+    pub fn numbers(&self) -> Vec<LevelNumbers> {
+        self.coarse.iter().map(|coarse| coarse.linear.level()).collect()
     }
 
     /// Returns what a cycle moves and computes on this rank: per level the products, the updates of vectors, the transfers.
@@ -210,18 +194,6 @@ impl<'a, S: Job> Multigrid<'a, S> {
         }
         Ok(cost)
     }
-}
-
-/// Adds the time from each visit to the next one to the level that is visited.
-pub(super) fn add_times<M>(
-    levels: &mut [LevelNumbers],
-    visited: &[(usize, M)],
-    between: impl Fn(&M, &M) -> Result<f64>,
-) -> Result<()> {
-    for two in visited.windows(2) {
-        levels[two[0].0].seconds += between(&two[0].1, &two[1].1)?;
-    }
-    Ok(())
 }
 
 /// A matrix on a mesh with its exchange, lent.

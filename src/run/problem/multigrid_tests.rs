@@ -1,7 +1,8 @@
 //! Whole runs with preconditioners, on ranks, elements, maps and sizes.
 
 use super::discrete::Discrete;
-use super::multigrid::{Multigrid, add_times};
+use super::multigrid::Multigrid;
+use super::preconditioner::add_times;
 use super::*;
 use crate::comm::ranks::on_ranks;
 use crate::comm::{Communicator, Links, Solo};
@@ -80,13 +81,21 @@ fn every_element_map_and_problem_converges_in_few_iterations() {
 fn each_preconditioner_needs_fewer_iterations_than_the_one_before() {
     let mut deck = deck(ProblemKind::Heat, ElementType::Hex8, [25; 3]);
     let mut before = usize::MAX;
-    for (preconditioning, name) in Preconditioning::ALL {
+    let none_to_best = [
+        Preconditioning::None,
+        Preconditioning::Jacobi,
+        Preconditioning::Chebyshev,
+        Preconditioning::Algebraic,
+        Preconditioning::Multigrid,
+    ];
+    assert_eq!(none_to_best.len(), Preconditioning::ALL.len());
+    for preconditioning in none_to_best {
         deck.cg.preconditioner = Choice::Given(preconditioning);
         let report = solve(&deck, &Solo, &silent).unwrap();
         let found = most_iterations(&report);
-        assert!(report.verified && found < before, "{name}: {found}, before {before}");
+        assert!(report.verified && found < before, "{preconditioning}: {found}, before {before}");
         assert_eq!(report.strategies.preconditioner, preconditioning);
-        assert_eq!(report.levels.is_empty(), preconditioning == Preconditioning::None, "{name}");
+        assert_eq!(report.levels.is_empty(), preconditioning == Preconditioning::None, "{preconditioning}");
         before = found;
     }
 }

@@ -129,7 +129,7 @@ mod tests {
         })
         .unwrap();
         assert!(headings.len() == 4 && headings[0].contains("threads(3)"), "{headings:?}");
-        assert_eq!(names.len(), 25 + 14 + 42 + 1);
+        assert_eq!(names.len(), 26 + 14 + 42 + 1);
         deck.run.threads = Some(0);
         assert!(verify(&deck, &mut |_| (), &mut |_| ()).is_err());
         let check = |found| Check { name: String::new(), found, expected: 2.0, bound: 1.0, is_optional: true };

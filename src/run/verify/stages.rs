@@ -8,7 +8,7 @@ use crate::comm::{Links, Solo};
 use crate::element::ElementType;
 use crate::graph;
 use crate::mesh::{BoxPart, BoxSpec, CoordinateMap, Mesh, MeshSpace};
-use crate::run::deck::{Choice, Nodes, ProblemKind};
+use crate::run::deck::{Choice, Nodes, Preconditioning, ProblemKind};
 use crate::run::strategies::{difference, numbers, unequal};
 use crate::run::{Deck, Job, Phases, Problem, ProblemInput, silent, solution_on, solve_on};
 use crate::solve::{CgSlot, CgSteps, CgVariant, CgVectors, NonlinearProblem, Quotient};
@@ -39,6 +39,8 @@ pub(super) fn check<S: Job>(space: &S, check: &mut dyn FnMut(String, f64, Result
         let deck = deck(|deck| deck.cg.variant = Choice::Given(variant));
         check(format!("cg {name}, one Newton step"), 1e-6, steps(space, serial, &deck).map(|steps| steps[1]));
     }
+    let with_aggregates = deck(|deck| deck.cg.preconditioner = Choice::Given(Preconditioning::Algebraic));
+    check("cg with amg, one Newton step".into(), 1e-6, steps(space, serial, &with_aggregates).map(|steps| steps[1]));
     check("the whole job".into(), 1e-5, job(space, serial));
     for (problem, element) in MODELS {
         check(format!("{problem} on {element}"), 1e-5, model(space, serial, problem, element));

@@ -52,7 +52,7 @@ impl GhostRows {
         let joined = agree(comm, joined(graph, &found, [columns, &all], width))?;
         let (extended, order) = joined;
         let entries = agree(comm, map_of_entries(rows, graph, &extended))?;
-        let halo = Halo::new(space, comm, &entries)?;
+        let halo = agree(comm, Halo::new(space, comm, &entries))?;
         let made = CrsMatrix::zeros_on(space, Arc::new(extended))
             .and_then(|matrix| Ok((matrix, try_zeroed("entries of ghosts", order.len())?)));
         let (matrix, came) = agree(comm, made)?;

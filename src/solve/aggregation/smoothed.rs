@@ -67,6 +67,12 @@ struct Coarse<S: Staging> {
 }
 
 impl<S: Staging + Spmv> SmoothedAggregation<S> {
+    /// Returns bytes that levels of a matrix of finite elements do not exceed, with those of their set-up: a bound from measurements, since
+    /// the number of aggregates is known only with the values. Tetrahedra need most for their entries, and elasticity for its rows.
+    pub fn bytes(rows: u64, entries: u64) -> u64 {
+        34 * entries + 420 * rows
+    }
+
     /// Makes the levels of this rank's rows of a matrix, whose columns have the given map. Collective.
     ///
     /// # Errors

@@ -18,9 +18,10 @@ use super::{
     ByRows, DeviceCrs, Format, FormatCopy, Formats, MatrixSizes, MatrixStorage, Precision, RowLayout, RowShape,
     SlicedEll,
 };
-use crate::Result;
+use crate::space::ExecutionSpace;
 use crate::space::cuda::{Cuda, CudaArray, CudaMemory};
 use crate::sparse::{CrsGraph, CrsMatrix, Lanes, Operator};
+use crate::{Error, Result};
 use std::sync::Arc;
 
 /// A matrix on a GPU in a storage format.
@@ -197,6 +198,24 @@ impl Formats for Cuda {
             crs.lanes = Some(lanes);
             copy.iter_mut().for_each(|copy| copy.set_lanes(lanes));
         }
+    }
+
+    fn assembled<'a>(&self, matrix: &'a DeviceMatrix, copy: &'a mut Option<CrsMatrix>) -> Result<&'a CrsMatrix> {
+        let Kind::Crs(DeviceCrs { matrix, .. }, _) = &matrix.kind else {
+            let why = "matrix: assembled in slices, expected CRS (--format crs), which the host reads";
+            return Err(Error::Invalid(why.into()));
+        };
+        let kept = match copy.take() {
+            Some(kept) => kept,
+            None => {
+                let graph = matrix.graph();
+                let (row_map, entries) = (self.download(graph.row_map())?, self.download(graph.entries())?);
+                CrsMatrix::zero(Arc::new(CrsGraph::trusted(row_map, entries, graph.columns())))
+            }
+        };
+        let copy = copy.insert(kept);
+        self.read(matrix.values(), copy.values_mut())?;
+        Ok(copy)
     }
 
     fn assembled_len(matrix: &DeviceMatrix) -> usize {

@@ -112,6 +112,10 @@ impl Formats for Threads {
         Ok(suits)
     }
 
+    fn assembled<'a>(&self, matrix: &'a HostMatrix, _: &'a mut Option<CrsMatrix>) -> Result<&'a CrsMatrix> {
+        Ok(&matrix.crs)
+    }
+
     fn assembled_len(matrix: &HostMatrix) -> usize {
         matrix.crs.values().len()
     }

@@ -35,7 +35,7 @@ pub use slices::{SliceArrays, SlicedEll};
 use crate::Result;
 use crate::blas::Blas;
 use crate::space::Array;
-use crate::sparse::{CrsGraph, Lanes, Operator};
+use crate::sparse::{CrsGraph, CrsMatrix, Lanes, Operator};
 use std::fmt::Debug;
 
 /// A space that stores matrices in formats of its own.
@@ -89,6 +89,13 @@ pub trait Formats: Blas {
     /// Sets the number of threads that share a row of products; by default it follows from the mean length of a row. Changes nothing
     /// in formats without a choice.
     fn set_lanes(_matrix: &mut Self::Matrix, _lanes: Lanes) {}
+
+    /// Returns the assembled matrix in CRS on the host: where it lies, or in `copy`, whose graph stays that of the first call.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`](crate::Error::Invalid) where a device assembles in another format; its failure, and
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory).
+    fn assembled<'a>(&self, matrix: &'a Self::Matrix, copy: &'a mut Option<CrsMatrix>) -> Result<&'a CrsMatrix>;
 
     /// Returns the number of values that assembly writes, padding included.
     fn assembled_len(matrix: &Self::Matrix) -> usize;

@@ -27,6 +27,8 @@ fn preconditioners_agree_with_those_of_a_host() {
             (Preconditioning::Jacobi, Choice::Auto, Precision::F64),
             (Preconditioning::Chebyshev, Choice::Given(Format::Crs), Precision::F64),
             (Preconditioning::Multigrid, Choice::Auto, Precision::F64),
+            (Preconditioning::Algebraic, Choice::Auto, Precision::F64),
+            (Preconditioning::Algebraic, Choice::Given(Format::Crs), Precision::F32),
             (Preconditioning::Multigrid, Choice::Given(Format::Pattern), Precision::F32),
         ] {
             deck.cg.preconditioner = Choice::Given(preconditioning);

@@ -1,0 +1,94 @@
+//! The algebraic preconditioner of a problem: smoothed aggregation of its matrix alone, whatever mesh and element it comes from.
+
+use super::discrete::Discrete;
+use super::linear::{LevelNumbers, Linear};
+use crate::comm::{Halo, agree};
+use crate::run::Job;
+use crate::run::cost::Cost;
+use crate::solve::{Cycle, DistributedOperator, NearNull, SmoothedAggregation};
+use crate::space::try_reserve;
+use crate::sparse::{CrsMatrix, Operator};
+use crate::{Error, Result};
+
+/// The levels of a problem's matrix.
+pub(super) struct Aggregates<S: Job> {
+    /// Made once the matrix has values.
+    levels: Option<SmoothedAggregation<S>>,
+    /// A device's matrix on the host.
+    copy: Option<CrsMatrix>,
+    /// Exchanges the ghosts of the finest level within a cycle.
+    halo: Halo<S>,
+}
+
+/// Constants, or rigid body modes where the unknowns are displacements.
+fn near_null<S: Job>(fine: &Discrete<'_, S>) -> Result<NearNull> {
+    let (mesh, dofs) = (fine.input.mesh, fine.case.model.dofs());
+    let owned = mesh.map.owned_count();
+    if dofs != 3 {
+        return NearNull::constants(owned, dofs);
+    }
+    let mut points = Vec::new();
+    try_reserve("coordinates", &mut points, owned)?;
+    points.extend((0..owned).map(|node| mesh.point(node as u32).0));
+    NearNull::rigid_body_modes(&points)
+}
+
+impl<S: Job> Aggregates<S> {
+    /// Prepares the exchange of the finest level. All ranks call it together.
+    pub fn new(fine: &Discrete<'_, S>) -> Result<Self> {
+        let links = fine.input.links;
+        Ok(Aggregates { levels: None, copy: None, halo: agree(links.comm(), links.halo(fine.space, fine.map()))? })
+    }
+
+    /// Makes the levels of the matrix, or refills them with its new values. All ranks call it together.
+    pub fn prepare(&mut self, fine: &Discrete<'_, S>, linear: &Linear<S>) -> Result<()> {
+        let (space, links) = (fine.space, fine.input.links);
+        let matrix = agree(links.comm(), linear.assembled(space, &mut self.copy))?;
+        match &mut self.levels {
+            Some(levels) => levels.refill(space, links, matrix),
+            None => {
+                let near_null = agree(links.comm(), near_null(fine))?;
+                self.levels = Some(SmoothedAggregation::new(space, links, (matrix, fine.map()), near_null)?);
+                Ok(())
+            }
+        }
+    }
+
+    /// Calls `work` with the cycle.
+    pub fn with_cycle<R>(
+        &mut self,
+        fine: &Discrete<'_, S>,
+        linear: &Linear<S>,
+        work: impl FnOnce(&mut Cycle<'_, S>) -> Result<R>,
+    ) -> Result<R> {
+        let interior = fine.input.links.apart(fine.interior_rows());
+        let operator = DistributedOperator::new(linear.stored_operator()?, &mut self.halo, interior)?;
+        let levels = self.levels.as_mut().ok_or_else(|| Error::Invalid("preconditioner: expected a matrix".into()))?;
+        levels.with_cycle(&operator, work)
+    }
+
+    /// Rows and entries of the coarser levels.
+    pub fn numbers(&self) -> Vec<LevelNumbers> {
+        let matrices = self.levels.iter().flat_map(|levels| levels.levels().1);
+        let numbers = matrices.map(|matrix| {
+            let [rows, entries] = [matrix.graph().rows(), matrix.graph().nnz()].map(|count| count as u64);
+            LevelNumbers { rows, entries, seconds: 0.0 }
+        });
+        numbers.collect()
+    }
+
+    /// Returns what a cycle moves and computes on this rank.
+    pub fn cost(&self, linear: &Linear<S>) -> Result<Cost> {
+        let Some(levels) = &self.levels else { return Ok(Cost::default()) };
+        let (levels, coarse) = levels.levels();
+        let finest = (linear.stored_operator()?.bytes(), linear.level().entries);
+        let coarse = coarse.map(|matrix| (Operator::<S>::bytes(matrix), matrix.graph().nnz() as u64));
+        let of_levels = levels.iter().zip([finest].into_iter().chain(coarse));
+        let mut cost = Cost::default();
+        for (level, (bytes, entries)) in of_levels {
+            let (bytes, flops) = level.work(bytes as u64, entries);
+            (cost.bytes, cost.flops) = (cost.bytes + bytes, cost.flops + flops);
+        }
+        Ok(cost)
+    }
+}

@@ -1,0 +1,106 @@
+//! The preconditioner of a problem: cycles over coarser boxes, or over aggregates of the matrix.
+
+use super::aggregates::Aggregates;
+use super::discrete::{Discrete, Marks};
+use super::linear::{LevelNumbers, Linear};
+use super::multigrid::{Multigrid, SEED};
+use crate::Result;
+use crate::run::Job;
+use crate::run::cost::Cost;
+use crate::run::deck::Preconditioning;
+use crate::solve::Cycle;
+use crate::space::{Array, MemorySpace, Slice};
+
+/// Levels of either kind.
+pub(super) enum Levels<'a, S: Job> {
+    Boxes(Multigrid<'a, S>),
+    Aggregates(Aggregates<S>),
+}
+
+impl<'a, S: Job> Levels<'a, S> {
+    /// Prepares what does not depend on the values of the matrix; `None` without a preconditioner. All ranks call it together.
+    pub fn new(fine: &Discrete<'a, S>, linear: &Linear<S>, marks: &mut Marks<S>) -> Result<Option<Self>> {
+        match fine.input.deck.preconditioning() {
+            Preconditioning::Algebraic => Ok(Some(Levels::Aggregates(Aggregates::new(fine)?))),
+            _ => Ok(Multigrid::new(fine, linear, marks)?.map(Levels::Boxes)),
+        }
+    }
+
+    /// Overwrites x, the start, by a better one; returns whether there is one. All ranks call it together.
+    pub fn nested_start(
+        &mut self,
+        fine: &Discrete<'a, S>,
+        linear: &mut Linear<S>,
+        x: &mut Slice<S, f64>,
+    ) -> Result<bool> {
+        match self {
+            Levels::Boxes(multigrid) => multigrid.nested_start(fine, linear, x),
+            Levels::Aggregates(_) => Ok(false),
+        }
+    }
+
+    /// Prepares the levels for the values that were assembled at these unknowns. All ranks call it together.
+    pub fn prepare(&mut self, fine: &Discrete<'a, S>, linear: &Linear<S>, unknowns: &Slice<S, f64>) -> Result<()> {
+        match self {
+            Levels::Boxes(multigrid) => multigrid.prepare(fine, linear, unknowns),
+            Levels::Aggregates(aggregates) => aggregates.prepare(fine, linear),
+        }
+    }
+
+    /// Calls `work` with the cycle.
+    pub fn with_cycle<R>(
+        &mut self,
+        fine: &Discrete<'a, S>,
+        linear: &Linear<S>,
+        work: impl FnOnce(&mut Cycle<'_, S>) -> Result<R>,
+    ) -> Result<R> {
+        match self {
+            Levels::Boxes(multigrid) => multigrid.with_cycle(fine, linear, work),
+            Levels::Aggregates(aggregates) => aggregates.with_cycle(fine, linear, work),
+        }
+    }
+
+    /// Returns what a cycle moves and computes on this rank.
+    pub fn cost(&self, linear: &Linear<S>) -> Result<Cost> {
+        match self {
+            Levels::Boxes(multigrid) => multigrid.cost(linear),
+            Levels::Aggregates(aggregates) => aggregates.cost(linear),
+        }
+    }
+
+    /// Times the levels of a cycle, the second of two. All ranks call it together.
+    pub fn levels(&mut self, fine: &Discrete<'a, S>, linear: &Linear<S>) -> Result<Vec<LevelNumbers>> {
+        let (space, n) = (fine.space, fine.map().owned_count());
+        let mut levels = vec![linear.level()];
+        levels.extend(match self {
+            Levels::Boxes(multigrid) => multigrid.numbers(),
+            Levels::Aggregates(aggregates) => aggregates.numbers(),
+        });
+        let (mut r, mut z): (Array<S, f64>, Array<S, f64>) = (space.zeros(n)?, space.zeros(n)?);
+        let (r, z) = (S::Memory::slice_mut(&mut r), S::Memory::slice_mut(&mut z));
+        fine.scatter_by_id(SEED, r)?;
+        let mut visited = Vec::new();
+        self.with_cycle(fine, linear, |cycle| {
+            cycle.apply_visiting(space, n, r, z, &mut |_| Ok(()))?;
+            cycle.apply_visiting(space, n, r, z, &mut |level| {
+                visited.push((level, space.mark()?));
+                Ok(())
+            })
+        })?;
+        visited.push((0, space.mark()?));
+        add_times(&mut levels, &visited, |before, after| space.between(before, after))?;
+        Ok(levels)
+    }
+}
+
+/// Adds the time from each visit to the next one to the level that is visited.
+pub(super) fn add_times<M>(
+    levels: &mut [LevelNumbers],
+    visited: &[(usize, M)],
+    between: impl Fn(&M, &M) -> Result<f64>,
+) -> Result<()> {
+    for two in visited.windows(2) {
+        levels[two[0].0].seconds += between(&two[0].1, &two[1].1)?;
+    }
+    Ok(())
+}
