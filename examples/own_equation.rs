@@ -44,7 +44,13 @@ where
         self.conditions.apply(self.space, &mut self.matrix, residual)
     }
 
-    fn solve(&mut self, rhs: &Slice<S, f64>, delta: &mut Slice<S, f64>, _: Option<f64>) -> Result<SolveInfo> {
+    fn solve(
+        &mut self,
+        _: &Slice<S, f64>,
+        rhs: &Slice<S, f64>,
+        delta: &mut Slice<S, f64>,
+        _: Option<f64>,
+    ) -> Result<SolveInfo> {
         self.space.fill(self.rows(), 0.0, delta)?;
         solve(self.space, &self.matrix, rhs, delta, Options { rtol: 1e-6, ..Options::default() })
     }

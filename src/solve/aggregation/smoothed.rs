@@ -39,7 +39,7 @@ const LARGEST: u64 = 80;
 /// let values = (0..N).flat_map(|row| graph.row(row).iter().map(move |&column| on_diagonal(row, column)));
 /// let a = CrsMatrix::new(graph.clone(), values.collect())?;
 ///
-/// let (links, map) = (Links::<Serial>::staged(&Solo), Map::new(N as u64, N, vec![])?);
+/// let (links, map) = (Links::<Threads>::staged(&Solo), Map::new(N as u64, N, vec![])?);
 /// let mut levels = SmoothedAggregation::new(&Serial, &links, (&a, &map), NearNull::constants(N, 1)?)?;
 /// let (mut work, mut x, b) = (CgWorkspace::new(&Serial, N, N)?, vec![0.0; N], vec![1.0; N]);
 /// let params = CgParams { tolerance: 1e-8, max_iterations: 30 };

@@ -79,8 +79,8 @@ fn near_null(edges: [usize; 3], dofs: usize, ids: &GlobalMap) -> NearNull {
 /// Solves for b = 1 on a rank; iterations, and values by global id.
 fn solve(
     space: &Threads,
-    links: &Links<'_, S>,
-    levels: &mut SmoothedAggregation<S>,
+    links: &Links<'_, Threads>,
+    levels: &mut SmoothedAggregation<Threads>,
     matrix: &CrsMatrix,
     ids: &GlobalMap,
 ) -> Result<(usize, Vec<(u64, f64)>)> {
@@ -89,7 +89,7 @@ fn solve(
     let operator = DistributedOperator::new(matrix, &mut halo, 0)?;
     let finest = DistributedOperator::new(matrix, &mut within, 0)?;
     let (mut work, mut x, b) = (CgWorkspace::new(space, rows, columns)?, vec![0.0; columns], vec![1.0; rows]);
-    let params = CgParams { tolerance: 1e-10, max_iterations: 60 };
+    let params = CgParams::new(1e-10, 60);
     let info = levels.with_cycle(&finest, |cycle| {
         let mut system = LinearSystem { operator: &operator, preconditioner: cycle, comm: links, rhs: &b };
         cg(space, &mut system, &mut x, params, &mut work, &mut |_, _| {})
@@ -100,7 +100,7 @@ fn solve(
 /// Iterations of ranks, and all values.
 fn on(ranks: usize, edges: [usize; 3], dofs: usize, rows: &[BTreeMap<usize, f64>]) -> (usize, BTreeMap<u64, f64>) {
     let parts = on_ranks(ranks, |comm| {
-        let (links, (matrix, ids)) = (Links::<Serial>::staged(comm), part(comm, edges, dofs, rows));
+        let (links, (matrix, ids)) = (Links::<Threads>::staged(comm), part(comm, edges, dofs, rows));
         let vectors = near_null(edges, dofs, &ids);
         let mut levels = SmoothedAggregation::new(&Serial, &links, (&matrix, ids.map()), vectors).unwrap();
         assert!(levels.levels().1.count() >= 1);
@@ -159,7 +159,7 @@ fn a_refill_takes_other_values_on_the_same_graph() {
     for ranks in [1, 3] {
         let [first, second] = [1.0, 50.0].map(|scale| springs(edges, 1, |[_, y, _]| scale * (1.0 + y as f64)));
         on_ranks(ranks, |comm| {
-            let links = Links::<Serial>::staged(comm);
+            let links = Links::<Threads>::staged(comm);
             let [(mut matrix, ids), (other, _)] = [&first, &second].map(|rows| part(comm, edges, 1, rows));
             let vectors = || near_null(edges, 1, &ids);
             let mut levels = SmoothedAggregation::new(&Serial, &links, (&matrix, ids.map()), vectors()).unwrap();
@@ -186,7 +186,7 @@ fn faults_of_a_matrix_are_named() {
         let (mut matrix, ids) = part(&Solo, edges, 1, &rows);
         change(&mut matrix);
         let vectors = vectors.unwrap_or_else(|| near_null(edges, 1, &ids));
-        let links = Links::<Serial>::staged(&Solo);
+        let links = Links::<Threads>::staged(&Solo);
         SmoothedAggregation::new(&Serial, &links, (&matrix, ids.map()), vectors).map(|_| ()).unwrap_err()
     };
     let diagonal = |matrix: &CrsMatrix, row: usize| {
@@ -217,7 +217,7 @@ fn a_diagonal_matrix_has_one_level() {
     let n = 1000;
     let graph = CrsGraph::new((0..=n as u64).collect(), (0..n as u32).collect(), n).unwrap();
     let matrix = CrsMatrix::new(Arc::new(graph), (0..n).map(|row| 1.0 + row as f64).collect()).unwrap();
-    let (links, ids) = (Links::<Serial>::staged(&Solo), (0..n as u64).collect::<Vec<_>>());
+    let (links, ids) = (Links::<Threads>::staged(&Solo), (0..n as u64).collect::<Vec<_>>());
     let ids = GlobalMap::new(&Solo, &ids, &[]).unwrap();
     let vectors = NearNull::constants(n, 1).unwrap();
     let mut levels = SmoothedAggregation::new(&Serial, &links, (&matrix, ids.map()), vectors).unwrap();

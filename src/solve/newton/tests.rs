@@ -212,7 +212,7 @@ fn a_better_start_is_taken_and_a_worse_one_is_not() {
         slope: f64,
         asked: Vec<f64>,
     }
-    impl NonlinearProblem<Serial> for Offer {
+    impl NonlinearProblem<Threads> for Offer {
         fn rows(&self) -> usize {
             1
         }

@@ -25,7 +25,7 @@ fn convection(n: usize, diagonal: f64, c: f64) -> CrsMatrix {
     CrsMatrix::new(Arc::new(CrsGraph::new(row_map, entries, n).unwrap()), values).unwrap()
 }
 
-fn run(space: &Threads, a: &CrsMatrix, b: &[f64], options: Options<'_, S>) -> Result<(SolveInfo, Vec<f64>)> {
+fn run(space: &Threads, a: &CrsMatrix, b: &[f64], options: Options<'_, Threads>) -> Result<(SolveInfo, Vec<f64>)> {
     let mut x = vec![0.0; a.graph().columns()];
     let mut last = 0;
     let mut observe = |iteration, _| {
@@ -34,7 +34,7 @@ fn run(space: &Threads, a: &CrsMatrix, b: &[f64], options: Options<'_, S>) -> Re
     };
     // Options with a shorter life.
     let Options { rtol, atol, max_iterations, method, preconditioner, null_space, .. } = options;
-    let preconditioner = preconditioner.map(|given| given as &mut dyn Preconditioner<S>);
+    let preconditioner = preconditioner.map(|given| given as &mut dyn Preconditioner<Threads>);
     let observe: Option<&mut dyn FnMut(usize, f64)> = Some(&mut observe);
     let options =
         Options { rtol, atol, max_iterations, method, preconditioner, null_space, observe, ..Options::default() };
@@ -43,7 +43,7 @@ fn run(space: &Threads, a: &CrsMatrix, b: &[f64], options: Options<'_, S>) -> Re
     Ok((info, x))
 }
 
-fn tight<'a, S: Threads>(method: Method) -> Options<'a, S> {
+fn tight<'a>(method: Method) -> Options<'a, Threads> {
     Options { rtol: 1e-12, max_iterations: 2000, method, ..Options::default() }
 }
 
