@@ -58,6 +58,7 @@ INLINE bool opposite(bool a) { return !a; }
 template <class T> bool opposite(T) = delete;
 template <class T> INLINE T magnitude(T a) { return a < T(0) ? -a : a; }
 INLINE double magnitude(double a) { return fabs(a); }
+INLINE double signum(double a) { return copysign(1.0, a); }
 template <class T> INLINE T smaller(T a, T b) { return b < a ? b : a; }
 template <class T> INLINE T larger(T a, T b) { return a < b ? b : a; }
 INLINE double smaller(double a, double b) { return fmin(a, b); }
@@ -113,6 +114,12 @@ INLINE Dual exp(const Dual& a) { double power = exp(a.value); return a.chain(pow
 INLINE Dual log(const Dual& a) { return a.chain(log(a.value), 1 / a.value); }
 INLINE Dual sin(const Dual& a) { return a.chain(sin(a.value), cos(a.value)); }
 INLINE Dual cos(const Dual& a) { return a.chain(cos(a.value), -sin(a.value)); }
+INLINE Dual tanh(const Dual& a) { double f = tanh(a.value); return a.chain(f, 1 - f * f); }
+INLINE Dual pow(const Dual& a, double b) { return a.chain(pow(a.value, b), b * pow(a.value, b - 1)); }
+INLINE Dual magnitude(const Dual& a) { return a.chain(fabs(a.value), signum(a.value)); }
+INLINE Dual signum(const Dual& a) { return Dual(signum(a.value)); }
+INLINE Dual smaller(const Dual& a, const Dual& b) { return a.value < b.value ? a : b; }
+INLINE Dual larger(const Dual& a, const Dual& b) { return a.value < b.value ? b : a; }
 
 // Calls put(c, d, slope) for the derivative of component c by component d at a point, by hand if the equation states it, else by
 // dual numbers: one evaluation per component. Twin of `Equation::slopes`.

@@ -10,17 +10,31 @@ thread_local!(static FLOPS: Cell<usize> = const { Cell::new(0) });
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Counted(pub f64);
 
+/// Counts the operation that gave a value.
+fn counted(value: f64) -> Counted {
+    FLOPS.set(FLOPS.get() + 1);
+    Counted(value)
+}
+
 macro_rules! counted_functions {
     ($($name:ident),*) => {
         impl Number for Counted {
+            fn powf(self, exponent: f64) -> Self {
+                counted(self.0.powf(exponent))
+            }
+            fn min(self, other: Self) -> Self {
+                counted(self.0.min(other.0))
+            }
+            fn max(self, other: Self) -> Self {
+                counted(self.0.max(other.0))
+            }
             $(fn $name(self) -> Self {
-                FLOPS.set(FLOPS.get() + 1);
-                Counted(self.0.$name())
+                counted(self.0.$name())
             })*
         }
     };
 }
-counted_functions!(sqrt, exp, ln, sin, cos);
+counted_functions!(sqrt, exp, ln, sin, cos, tanh, abs, signum);
 
 impl From<f64> for Counted {
     fn from(value: f64) -> Self {
@@ -40,8 +54,7 @@ macro_rules! counted {
         impl $op for Counted {
             type Output = Self;
             fn $method(self, other: Self) -> Self {
-                FLOPS.set(FLOPS.get() + 1);
-                Counted(self.0 $sign other.0)
+                counted(self.0 $sign other.0)
             }
         }
     )*};

@@ -73,10 +73,25 @@ mod tests {
                 $(fn $name(self) -> Self {
                     num_dual::DualNum::$name(&self)
                 })*
+                fn abs(self) -> Self {
+                    if self.re < 0.0 { -self } else { self }
+                }
+                fn signum(self) -> Self {
+                    self.re.signum().into()
+                }
+                fn powf(self, exponent: f64) -> Self {
+                    num_dual::DualNum::powf(&self, exponent)
+                }
+                fn min(self, other: Self) -> Self {
+                    if other.re < self.re { other } else { self }
+                }
+                fn max(self, other: Self) -> Self {
+                    if self.re < other.re { other } else { self }
+                }
             }
         };
     }
-    functions!(sqrt, exp, ln, sin, cos);
+    functions!(sqrt, exp, ln, sin, cos, tanh);
 
     /// Returns the number of axes along which two nodes of a cube differ.
     fn steps(m: usize, n: usize) -> usize {

@@ -65,8 +65,8 @@ pub use cuda::{
 };
 pub use dirichlet::{Boundary, Dirichlet};
 pub use host::{
-    ElementBatch, ElementKernel, Elements, EquationKernel, Evaluate, Fill, FusedKernel, HostAssembly, HostOperator,
-    IntrepidKernel, Parts, TableKernel, Wanted, Worksets, element_fn,
+    ElementBatch, ElementKernel, Elements, EquationKernel, Evaluate, Fill, FusedKernel, Given, HostAssembly,
+    HostOperator, IntrepidKernel, Parts, TableKernel, Wanted, WithGiven, Worksets, element_fn,
 };
 #[cfg(feature = "cuda")]
 pub(crate) use kernel_files::KERNEL_FILES;

@@ -35,6 +35,18 @@ pub trait Number:
     fn sin(self) -> Self;
     /// Cosine.
     fn cos(self) -> Self;
+    /// Hyperbolic tangent.
+    fn tanh(self) -> Self;
+    /// Absolute value.
+    fn abs(self) -> Self;
+    /// 1 with the sign of the number, also of a zero.
+    fn signum(self) -> Self;
+    /// Power by a constant exponent.
+    fn powf(self, exponent: f64) -> Self;
+    /// The smaller number; the derivative is that of `other` where both are equal.
+    fn min(self, other: Self) -> Self;
+    /// The larger number; the derivative is that of `self` where both are equal.
+    fn max(self, other: Self) -> Self;
 }
 
 /// The functions of a [`Number`] by a macro that applies a function of f64.
@@ -60,7 +72,19 @@ macro_rules! of_lanes {
 }
 
 impl Number for f64 {
-    functions!(of_number: sqrt, exp, ln, sin, cos);
+    functions!(of_number: sqrt, exp, ln, sin, cos, tanh, abs, signum);
+    #[inline(always)]
+    fn powf(self, exponent: f64) -> Self {
+        f64::powf(self, exponent)
+    }
+    #[inline(always)]
+    fn min(self, other: Self) -> Self {
+        f64::min(self, other)
+    }
+    #[inline(always)]
+    fn max(self, other: Self) -> Self {
+        f64::max(self, other)
+    }
 }
 
 /// The scalar types of contractions and [`Lanes`]: `f32` and `f64`, and no others.
@@ -145,7 +169,28 @@ impl<const FUSED: bool, const WIDTH: usize> Number for Lanes<FUSED, f64, WIDTH> 
     fn times_plus(self, factor: Self, term: Self) -> Self {
         self.mul_add(factor, term)
     }
-    functions!(of_lanes: sqrt, exp, ln, sin, cos);
+    functions!(of_lanes: sqrt, exp, ln, sin, cos, tanh, abs, signum);
+    #[inline(always)]
+    fn powf(mut self, exponent: f64) -> Self {
+        for lane in &mut self.0 {
+            *lane = lane.powf(exponent);
+        }
+        self
+    }
+    #[inline(always)]
+    fn min(mut self, other: Self) -> Self {
+        for i in 0..WIDTH {
+            self.0[i] = self.0[i].min(other.0[i]);
+        }
+        self
+    }
+    #[inline(always)]
+    fn max(mut self, other: Self) -> Self {
+        for i in 0..WIDTH {
+            self.0[i] = self.0[i].max(other.0[i]);
+        }
+        self
+    }
 }
 
 impl<const FUSED: bool, const WIDTH: usize> From<f64> for Lanes<FUSED, f64, WIDTH> {
@@ -200,6 +245,16 @@ mod tests {
         let a = Lanes::<false>(std::array::from_fn(|i| i as f64));
         let b = Lanes::splat(2.0);
         assert_eq!((a * b + b - -a / b).0, std::array::from_fn(|i| 2.5 * i as f64 + 2.0));
+    }
+
+    #[test]
+    fn functions_act_on_each_lane() {
+        let a = Lanes::<false>(std::array::from_fn(|i| i as f64 - 3.5));
+        let b = Lanes::splat(0.5);
+        let each = |f: &dyn Fn(f64) -> f64| a.0.map(f);
+        assert_eq!((a.tanh().0, a.abs().0, a.signum().0), (each(&f64::tanh), each(&f64::abs), each(&f64::signum)));
+        assert_eq!((a.min(b).0, a.max(b).0), (each(&|x| x.min(0.5)), each(&|x| x.max(0.5))));
+        assert_eq!(a.abs().powf(1.5).0, each(&|x| x.abs().powf(1.5)));
     }
 
     #[test]

@@ -120,6 +120,12 @@ pub mod layered {
         steps
     }
 
+    /// Functions whose derivatives have cases.
+    fn bent<N: Number>(root: N, u: N) -> N {
+        let (third, shifted) = (N::from(0.3), u - N::from(0.2));
+        root.powf(1.25) * shifted.abs() + shifted.tanh().max(third) - u.min(third) * u.signum()
+    }
+
     impl Equation<2> for Layered {
         fn weak<N: Number>(&self, x: [N; 3], u: [Field<N>; 2]) -> [Weak<N>; 2] {
             let [a, _, c] = HEIGHTS;
@@ -149,7 +155,11 @@ pub mod layered {
                 let along =
                     |axis: usize| if axis == c { k * u[c].grad[axis] } else { u[1 - c].grad[axis] / roots[1 - c] };
                 let flux: [N; 3] = array::from_fn(along);
-                Weak { flux, source: (roots[c] * x[c].sin() + N::from(steps as f64)).ln() - u[c].value.cos().exp() }
+                Weak {
+                    flux,
+                    source: (roots[c] * x[c].sin() + N::from(steps as f64)).ln() - u[c].value.cos().exp()
+                        + bent(roots[c], u[c].value),
+                }
             })
         }
     }

@@ -10,7 +10,7 @@ const EXPECTED: &str = "no translation to CUDA: expected arithmetic, arrays, str
                         functions, `if`, `for` over a range, or `while`";
 
 /// Functions of numbers: methods in Rust, functions in CUDA.
-const FUNCTIONS: [(&str, &str); 16] = [
+const FUNCTIONS: [(&str, &str); 17] = [
     ("sqrt", "sqrt"),
     ("exp", "exp"),
     ("ln", "log"),
@@ -19,6 +19,7 @@ const FUNCTIONS: [(&str, &str); 16] = [
     ("tan", "tan"),
     ("tanh", "tanh"),
     ("abs", "magnitude"),
+    ("signum", "signum"),
     ("powi", "powi"),
     ("powf", "pow"),
     ("min", "smaller"),

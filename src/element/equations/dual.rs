@@ -35,6 +35,16 @@ impl<N: Number> Dual<N> {
     }
 }
 
+impl<N: Number> Dual<N> {
+    /// A value with the slopes of `self` where `lead` is positive, and those of `other` where it is negative.
+    #[inline(always)]
+    fn select(self, other: Self, value: N, lead: N) -> Self {
+        let (half, sign) = (N::from(0.5), N::from(0.5) * lead.signum());
+        let slope = |i: usize| (half + sign) * self.slopes[i] + (half - sign) * other.slopes[i];
+        Dual { value, slopes: array::from_fn(slope) }
+    }
+}
+
 impl<N: Number> From<f64> for Dual<N> {
     #[inline(always)]
     fn from(value: f64) -> Self {
@@ -112,6 +122,37 @@ impl<N: Number> Number for Dual<N> {
     fn cos(self) -> Self {
         self.chain(self.value.cos(), -self.value.sin())
     }
+
+    #[inline(always)]
+    fn tanh(self) -> Self {
+        let tanh = self.value.tanh();
+        self.chain(tanh, N::from(1.0) - tanh * tanh)
+    }
+
+    #[inline(always)]
+    fn abs(self) -> Self {
+        self.chain(self.value.abs(), self.value.signum())
+    }
+
+    #[inline(always)]
+    fn signum(self) -> Self {
+        Self::constant(self.value.signum())
+    }
+
+    #[inline(always)]
+    fn powf(self, exponent: f64) -> Self {
+        self.chain(self.value.powf(exponent), N::from(exponent) * self.value.powf(exponent - 1.0))
+    }
+
+    #[inline(always)]
+    fn min(self, other: Self) -> Self {
+        other.select(self, self.value.min(other.value), self.value - other.value)
+    }
+
+    #[inline(always)]
+    fn max(self, other: Self) -> Self {
+        self.select(other, self.value.max(other.value), self.value - other.value)
+    }
 }
 
 #[cfg(test)]
@@ -131,6 +172,16 @@ mod tests {
         close(x.sin() - x, s - 0.7, c - 1.0);
         close(-x.cos(), -c, s);
         close(x.exp() * x.ln(), 0.7f64.exp() * 0.7f64.ln(), 0.7f64.exp() * (0.7f64.ln() + 1.0 / 0.7));
+        let half = Dual::from(0.5);
+        close(x.tanh(), 0.7f64.tanh(), 1.0 - 0.7f64.tanh().powi(2));
+        close((-x).abs() * x.signum(), 0.7, 1.0);
+        close(x.powf(1.5), 0.7f64.powf(1.5), 1.5 * 0.7f64.sqrt());
+        close(x.max(half) - x.min(half), 0.2, 1.0);
+        close(half.max(x) + half.min(x * x), 0.7 + 0.49, 1.0 + 1.4);
+        // Equal numbers.
+        let same = Dual::from(0.7);
+        assert_eq!((x.max(same).slopes[2], same.max(x).slopes[2]), (1.0, 0.0));
+        assert_eq!((x.min(same).slopes[2], same.min(x).slopes[2]), (0.0, 1.0));
         close(x.sqrt() + x, 0.7f64.sqrt() + 0.7, 0.5 / 0.7f64.sqrt() + 1.0);
     }
 }

@@ -38,9 +38,10 @@ pub use model::{Model, ModelEquation, Scalar};
 pub use structure::depends_on_unknowns;
 #[cfg(feature = "cuda")]
 pub(crate) use structure::{Flux, nonzero_terms};
-pub(crate) use structure::{has_mixed_terms, has_value_terms, is_symmetric};
+pub(crate) use structure::{has_mixed_slopes, has_value_slopes, is_symmetric, noise_slopes, symmetric_slopes};
 pub use wave::Wave;
-pub use weak::{Equation, Field, Slope, Weak, automatic};
+pub(crate) use weak::Alone;
+pub use weak::{Equation, EquationAt, Field, Point, Slope, Weak, automatic};
 
 #[cfg(test)]
 mod tests;

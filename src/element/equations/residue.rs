@@ -11,7 +11,7 @@ const PRIME: u64 = (1 << 61) - 1;
 
 /// A number modulo the prime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Residue(u64);
+pub(crate) struct Residue(u64);
 
 impl Residue {
     pub const ZERO: Residue = Residue(0);
@@ -103,6 +103,24 @@ impl Number for Residue {
     }
     fn cos(self) -> Self {
         Residue::noise(self.0, 6)
+    }
+    fn tanh(self) -> Self {
+        Residue::noise(self.0, 8)
+    }
+    fn abs(self) -> Self {
+        Residue::noise(self.0, 9)
+    }
+    fn signum(self) -> Self {
+        Residue::noise(self.0, 10)
+    }
+    fn powf(self, exponent: f64) -> Self {
+        Residue::noise(self.0 ^ Residue::noise(exponent.to_bits(), 11).0, 11)
+    }
+    fn min(self, other: Self) -> Self {
+        Residue::noise(self.0 ^ Residue::noise(other.0, 12).0, 12)
+    }
+    fn max(self, other: Self) -> Self {
+        Residue::noise(self.0 ^ Residue::noise(other.0, 13).0, 13)
     }
 }
 

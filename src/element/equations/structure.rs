@@ -6,6 +6,7 @@
 //! sin^2 + cos^2, is taken not to hold; kernels then compute more than they have to.
 
 use super::residue::Residue;
+use super::weak::{Alone, EquationAt, Point};
 use super::{Equation, Field, Slope};
 use std::array;
 
@@ -15,15 +16,25 @@ const VALUE_TERMS: u16 = 0b1111_1000_1000_1000;
 const MIXED_TERMS: u16 = 0b0111_1000_1000_1000;
 
 /// Returns, for each pair (c, d) of components, a mask of nonzero derivatives: bit 4 i + j.
+#[cfg(feature = "cuda")]
 pub(crate) fn nonzero_terms<E: Equation<D>, const D: usize>(equation: &E) -> [[u16; D]; D] {
+    nonzero(&noise_slopes(&Alone(equation)))
+}
+
+/// The masks of derivatives.
+fn nonzero<const D: usize>(slopes: &Slopes<D>) -> [[u16; D]; D] {
     let is_nonzero = |value: Residue| u16::from(value != Residue::ZERO);
     let bits = |slope: Slope<Residue>| (0..16).map(|k| is_nonzero(slope[k / 4][k % 4]) << k).sum();
-    slopes(equation).map(|of| of.map(bits))
+    slopes.map(|of| of.map(bits))
 }
 
 /// Returns whether the derivatives of an equation are symmetric, and so its element matrices.
 pub(crate) fn is_symmetric<E: Equation<D>, const D: usize>(equation: &E) -> bool {
-    let slopes = slopes(equation);
+    symmetric_slopes(&noise_slopes(&Alone(equation)))
+}
+
+/// Returns whether derivatives are symmetric.
+pub(crate) fn symmetric_slopes<const D: usize>(slopes: &Slopes<D>) -> bool {
     let mut entries = (0..D * D * 16).map(|k| [k / 16 / D, k / 16 % D, k / 4 % 4, k % 4]);
     entries.all(|[c, d, i, j]| {
         let (slope, transposed) = (slopes[c][d][i][j], slopes[d][c][j][i]);
@@ -33,13 +44,13 @@ pub(crate) fn is_symmetric<E: Equation<D>, const D: usize>(equation: &E) -> bool
 
 /// Returns whether a derivative by a value, or of a source, is nonzero somewhere: otherwise element matrices are
 /// products of gradients alone.
-pub(crate) fn has_value_terms<E: Equation<D>, const D: usize>(equation: &E) -> bool {
-    nonzero_terms(equation).as_flattened().iter().any(|bits| bits & VALUE_TERMS != 0)
+pub(crate) fn has_value_slopes<const D: usize>(slopes: &Slopes<D>) -> bool {
+    nonzero(slopes).as_flattened().iter().any(|bits| bits & VALUE_TERMS != 0)
 }
 
 /// Returns whether a flux depends on a value, or a source on a gradient.
-pub(crate) fn has_mixed_terms<E: Equation<D>, const D: usize>(equation: &E) -> bool {
-    nonzero_terms(equation).as_flattened().iter().any(|bits| bits & MIXED_TERMS != 0)
+pub(crate) fn has_mixed_slopes<const D: usize>(slopes: &Slopes<D>) -> bool {
+    nonzero(slopes).as_flattened().iter().any(|bits| bits & MIXED_TERMS != 0)
 }
 
 /// Returns whether the derivative of an equation depends on the unknowns.
@@ -66,7 +77,7 @@ impl Flux {
     /// Classifies the flux of an equation.
     pub fn of<E: Equation<D>, const D: usize>(equation: &E) -> Self {
         let u: [Field<Residue>; D] = fields(1);
-        let (weak, slopes) = (equation.weak(place(), u), slopes(equation));
+        let (weak, slopes) = (equation.weak(place(), u), noise_slopes(&Alone(equation)));
         let (&[u], &[weak], [slope]) = (&u[..], &weak[..], slopes.as_flattened()) else { return Flux::UNKNOWN };
         let isotropic = (0..9)
             .map(|k| (k / 3, k % 3))
@@ -76,9 +87,12 @@ impl Flux {
     }
 }
 
-/// The derivatives as exact numbers.
-fn slopes<E: Equation<D>, const D: usize>(equation: &E) -> [[Slope<Residue>; D]; D] {
-    equation.slopes(place(), fields(1))
+/// Derivatives as exact numbers, `[c][d]`.
+pub(crate) type Slopes<const D: usize> = [[Slope<Residue>; D]; D];
+
+/// Returns the derivatives of an equation at a pseudo-random point.
+pub(crate) fn noise_slopes<E: EquationAt<D, K>, const D: usize, const K: usize>(equation: &E) -> Slopes<D> {
+    equation.slopes(Point { x: place(), given: fields(4) }, fields(1))
 }
 
 /// Pseudo-random coordinates.
@@ -136,6 +150,18 @@ mod tests {
             let along = N::from(1.0 + self.0) * u.grad[0] + N::from(self.1) * u.grad[0] * u.grad[0];
             [Weak { flux: [along, u.grad[1], u.grad[2]], source: N::from(0.0) }]
         }
+    }
+
+    fn nonzero_terms<E: Equation<D>, const D: usize>(equation: &E) -> [[u16; D]; D] {
+        nonzero(&noise_slopes(&Alone(equation)))
+    }
+
+    fn has_value_terms<E: Equation<D>, const D: usize>(equation: &E) -> bool {
+        has_value_slopes(&noise_slopes(&Alone(equation)))
+    }
+
+    fn has_mixed_terms<E: Equation<D>, const D: usize>(equation: &E) -> bool {
+        has_mixed_slopes(&noise_slopes(&Alone(equation)))
     }
 
     #[test]

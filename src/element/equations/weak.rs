@@ -1,4 +1,5 @@
-//! Flux and source of an equation at a point, and their derivatives.
+//! Flux and source of an equation at a point, and their derivatives. An equation may read given fields besides its unknowns: coefficients, or
+//! unknowns of an earlier time step.
 
 use super::dual::Dual;
 use crate::space::lanes::Number;
@@ -73,11 +74,58 @@ pub fn automatic<N: Number, E: Equation<D> + ?Sized, const D: usize>(
     x: [N; 3],
     u: [Field<N>; D],
 ) -> [[Slope<N>; D]; D] {
+    automatic_at(&Alone(equation), Point { x, given: [] }, u)
+}
+
+/// A quadrature point with the fields that are given there.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Point<N, const K: usize> {
+    /// Coordinates.
+    pub x: [N; 3],
+    /// Value and gradient of each given field; the gradient is 0 for values of elements and points.
+    pub given: [Field<N>; K],
+}
+
+/// An equation of `D` unknowns per node that reads `K` given fields.
+///
+/// The same on a GPU needs the given fields as unknowns or as functions of x: its kernels take an [`Equation`].
+pub trait EquationAt<const D: usize, const K: usize>: Sync {
+    /// Returns flux and source of each component at a point.
+    fn weak<N: Number>(&self, at: Point<N, K>, u: [Field<N>; D]) -> [Weak<N>; D];
+
+    /// Returns the derivatives of [`weak`](Self::weak) by the unknowns, `[c][d]`. By default they are computed by dual numbers.
+    #[inline(always)]
+    fn slopes<N: Number>(&self, at: Point<N, K>, u: [Field<N>; D]) -> [[Slope<N>; D]; D] {
+        automatic_at(self, at, u)
+    }
+}
+
+/// An equation without given fields.
+pub(crate) struct Alone<'a, E: ?Sized>(pub &'a E);
+
+impl<E: Equation<D> + ?Sized, const D: usize> EquationAt<D, 0> for Alone<'_, E> {
+    #[inline(always)]
+    fn weak<N: Number>(&self, at: Point<N, 0>, u: [Field<N>; D]) -> [Weak<N>; D] {
+        self.0.weak(at.x, u)
+    }
+
+    #[inline(always)]
+    fn slopes<N: Number>(&self, at: Point<N, 0>, u: [Field<N>; D]) -> [[Slope<N>; D]; D] {
+        self.0.slopes(at.x, u)
+    }
+}
+
+/// Returns the derivatives of an equation at a point by dual numbers, as [`automatic`].
+#[inline(always)]
+fn automatic_at<N: Number, E: EquationAt<D, K> + ?Sized, const D: usize, const K: usize>(
+    equation: &E,
+    at: Point<N, K>,
+    u: [Field<N>; D],
+) -> [[Slope<N>; D]; D] {
+    let constant = |field: Field<N>| Field { grad: field.grad.map(Dual::constant), value: Dual::constant(field.value) };
     let mut slopes = [[[[N::from(0.0); 4]; 4]; D]; D];
-    let point = x.map(Dual::constant);
+    let point = Point { x: at.x.map(Dual::constant), given: at.given.map(constant) };
     for d in 0..D {
-        let constant =
-            |field: Field<N>| Field { grad: field.grad.map(Dual::constant), value: Dual::constant(field.value) };
         let mut dual = u.map(constant);
         dual[d] = Field {
             grad: array::from_fn(|axis| Dual::variable(u[d].grad[axis], axis)),

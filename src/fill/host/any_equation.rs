@@ -2,8 +2,12 @@
 //!
 //! A call evaluates all points of [`WIDTH`] elements, which lie side by side in vector lanes.
 
-use crate::element::equations::{Equation, Field, Model, Scalar, Slope, WithJacobian, on_scalar};
-use crate::element::equations::{WaveElasticity, depends_on_unknowns, has_mixed_terms, has_value_terms, is_symmetric};
+use super::given::Given;
+use crate::element::equations::{
+    Alone, Equation, EquationAt, Field, Model, Point, Scalar, Slope, WithJacobian, on_scalar,
+};
+use crate::element::equations::{WaveElasticity, depends_on_unknowns, is_symmetric};
+use crate::element::equations::{has_mixed_slopes, has_value_slopes, noise_slopes};
 use crate::element::{ElementType, Part, Points, at_points, product_flops};
 use crate::space::lanes::{HALF_LANES, Lanes};
 use multiversion::multiversion;
@@ -59,27 +63,31 @@ impl<'a, const D: usize> From<Points<'a, Plain, D>> for AnyPoints<'a, D> {
 
 /// An equation of `D` unknowns per node, whose type is not known.
 pub(in crate::fill) trait AnyEquation<const D: usize>: Sync {
-    /// Fills flux, source and derivatives of each point.
-    fn linearise(&self, points: &mut [AtPoint<D>]);
-    /// Overwrites v at the points as [`at_points`].
-    fn vectors(&self, part: Part, points: AnyPoints<'_, D>);
+    /// Fills flux, source and derivatives of each point from its fields; `given`: gradient and value of given fields, `[point][field]`.
+    fn linearise(&self, points: &mut [AtPoint<D>], given: &[[Plain; 4]]);
+    /// The given fields.
+    fn given(&self) -> &[Given<'_>] {
+        &[]
+    }
     /// Whether element matrices are symmetric.
     fn is_symmetric(&self) -> bool;
     /// Whether there are terms of values in the derivatives.
     fn has_value_terms(&self) -> bool;
     /// Whether there are derivatives of fluxes by values, or of sources by gradients.
     fn has_mixed_terms(&self) -> bool;
+}
+
+/// An equation whose derivative is applied without a matrix.
+pub(in crate::fill) trait AnyProduct<const D: usize>: AnyEquation<D> {
+    /// Overwrites v at the points as [`at_points`].
+    fn vectors(&self, part: Part, points: AnyPoints<'_, D>);
     /// How its derivative is evaluated, and the operations of a product with an element.
     fn product(&self, element: ElementType) -> (Part, usize);
 }
 
 impl<E: Equation<D>, const D: usize> AnyEquation<D> for E {
-    fn linearise(&self, points: &mut [AtPoint<D>]) {
-        linearise(self, points);
-    }
-
-    fn vectors(&self, part: Part, points: AnyPoints<'_, D>) {
-        vectors(self, part, points);
+    fn linearise(&self, points: &mut [AtPoint<D>], _: &[[Plain; 4]]) {
+        linearise(&Alone(self), points, &[]);
     }
 
     fn is_symmetric(&self) -> bool {
@@ -87,11 +95,17 @@ impl<E: Equation<D>, const D: usize> AnyEquation<D> for E {
     }
 
     fn has_value_terms(&self) -> bool {
-        has_value_terms(self)
+        has_value_slopes(&noise_slopes(&Alone(self)))
     }
 
     fn has_mixed_terms(&self) -> bool {
-        has_mixed_terms(self)
+        has_mixed_slopes(&noise_slopes(&Alone(self)))
+    }
+}
+
+impl<E: Equation<D>, const D: usize> AnyProduct<D> for E {
+    fn vectors(&self, part: Part, points: AnyPoints<'_, D>) {
+        vectors(self, part, points);
     }
 
     fn product(&self, element: ElementType) -> (Part, usize) {
@@ -106,39 +120,60 @@ impl<const D: usize> Debug for dyn AnyEquation<D> + '_ {
     }
 }
 
+impl<const D: usize> Debug for dyn AnyProduct<D> + '_ {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        f.write_str("equation")
+    }
+}
+
 // Both are compiled by callers, as they need them: without a `Model` no program needs its equations.
 
 /// Returns an equation of one unknown with the derivatives of the model.
 #[inline]
-pub(in crate::fill) fn scalar(model: &Model, scalar: Scalar) -> Box<dyn AnyEquation<1>> {
+pub(in crate::fill) fn scalar(model: &Model, scalar: Scalar) -> Box<dyn AnyProduct<1>> {
     let jacobian = model.jacobian;
     on_scalar!(scalar, equation => Box::new(WithJacobian { equation, jacobian }))
 }
 
 /// Returns the equation of three displacements with the derivatives of the model.
 #[inline]
-pub(in crate::fill) fn elastic(model: &Model, equation: WaveElasticity) -> Box<dyn AnyEquation<3>> {
+pub(in crate::fill) fn elastic(model: &Model, equation: WaveElasticity) -> Box<dyn AnyProduct<3>> {
     Box::new(WithJacobian { equation, jacobian: model.jacobian })
 }
 
 // The attributes expand to calls of the versions, each behind a check that the processor has its instructions.
 #[allow(unsafe_code)]
 #[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl+avx2+fma", "x86_64+avx2+fma"))]
-fn linearise<E: Equation<D>, const D: usize>(equation: &E, points: &mut [AtPoint<D>]) {
+pub(in crate::fill::host) fn linearise<E: EquationAt<D, K>, const D: usize, const K: usize>(
+    equation: &E,
+    points: &mut [AtPoint<D>],
+    given: &[[Plain; 4]],
+) {
     match_target! {
-        "x86_64+avx512f" => linearise_with::<true, E, D>(equation, points),
-        "x86_64+fma" => linearise_with::<true, E, D>(equation, points),
-        _ => linearise_with::<false, E, D>(equation, points),
+        "x86_64+avx512f" => linearise_with::<true, E, D, K>(equation, points, given),
+        "x86_64+fma" => linearise_with::<true, E, D, K>(equation, points, given),
+        _ => linearise_with::<false, E, D, K>(equation, points, given),
     }
 }
 
 #[inline(always)]
-fn linearise_with<const FUSED: bool, E: Equation<D>, const D: usize>(equation: &E, points: &mut [AtPoint<D>]) {
-    for point in points {
+fn linearise_with<const FUSED: bool, E: EquationAt<D, K>, const D: usize, const K: usize>(
+    equation: &E,
+    points: &mut [AtPoint<D>],
+    all_given: &[[Plain; 4]],
+) {
+    for (p, point) in points.iter_mut().enumerate() {
         let number = |plain: Plain| Lanes::<FUSED, f64, WIDTH>(plain.0);
         let (x, measure) = (point.x.map(number), number(point.measure));
         let u = point.u.map(|u| Field { grad: u.grad.map(number), value: number(u.value) });
-        let (weak, slopes) = (equation.weak(x, u), equation.slopes(x, u));
+        let zero = Lanes::<FUSED, f64, WIDTH>::ZERO;
+        let mut given = [Field { grad: [zero; 3], value: zero }; K];
+        for k in 0..K {
+            let [a, b, e, value] = all_given[K * p + k].map(number);
+            given[k] = Field { grad: [a, b, e], value };
+        }
+        let at = Point { x, given };
+        let (weak, slopes) = (equation.weak(at, u), equation.slopes(at, u));
         for c in 0..D {
             let [a, b, e] = weak[c].flux;
             point.weak[c] = [a, b, e, weak[c].source].map(|term| Lanes((term * measure).0));

@@ -7,7 +7,7 @@
 //! | any | any volume type | `Table` | [`EquationKernel`] |
 //! | any | any volume type | `Intrepid` | [`IntrepidKernel`] |
 
-use super::any_equation::{AnyEquation, elastic, scalar};
+use super::any_equation::{AnyProduct, elastic, scalar};
 use super::gather;
 use super::kernel::{EquationKernel, Integrand, workset_bytes};
 use super::volumes::on_volume;
@@ -65,7 +65,7 @@ fn heat_on_hex8_by(space: &Threads, heat: Heat, is_fused: bool, mut fill: Fill<H
 /// [`EquationKernel`], or [`IntrepidKernel`] on worksets, of an element of `NN` nodes and `ND` dofs.
 fn of_element<const D: usize, const NN: usize, const ND: usize>(
     space: &Threads,
-    equation: Box<dyn AnyEquation<D>>,
+    equation: Box<dyn AnyProduct<D>>,
     on: FieldOn<'_, HostMemory>,
     mut fill: Fill<ND>,
     worksets: impl FnOnce(&BasisTables) -> Result<Option<Arc<Worksets<D>>>>,

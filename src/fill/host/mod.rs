@@ -12,6 +12,7 @@ mod element_fn;
 mod fill;
 mod gallery;
 mod gather;
+mod given;
 #[cfg(test)]
 mod group_tests;
 mod kernel;
@@ -24,12 +25,15 @@ mod sums;
 mod tests;
 mod volumes;
 mod window;
+mod with_given;
 
 pub use element_fn::element_fn;
 pub use fill::Fill;
 pub use gallery::HostAssembly;
+pub use given::Given;
 pub use kernel::{
     ElementBatch, ElementKernel, Elements, EquationKernel, Evaluate, FusedKernel, IntrepidKernel, TableKernel, Worksets,
 };
 pub use operator::HostOperator;
 pub use parts::{Parts, Wanted};
+pub use with_given::WithGiven;

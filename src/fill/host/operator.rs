@@ -2,7 +2,7 @@
 //!
 //! Elements lie side by side in vector lanes, four at a time. `Gather` stores element vectors, 8 bytes per dof of an element, and each row sums its own in element order.
 
-use super::any_equation::{AnyEquation, AnyPoints, WIDTH, elastic, scalar};
+use super::any_equation::{AnyPoints, AnyProduct, WIDTH, elastic, scalar};
 use super::blocks::Blocks;
 use super::gallery::two_dimensional;
 use super::sums::Adds;
@@ -47,7 +47,7 @@ enum Method {
 /// An equation of `D` unknowns per node on one element type.
 #[derive(Debug)]
 struct ElementOperator<const D: usize> {
-    equation: Box<dyn AnyEquation<D>>,
+    equation: Box<dyn AnyProduct<D>>,
     evaluate: Evaluate<D>,
     interpolation: Interpolation,
     elem_node: ElemNode,
@@ -65,7 +65,7 @@ struct ElementOperator<const D: usize> {
 
 /// What a batch reads.
 struct Batch<'a, const D: usize> {
-    equation: &'a dyn AnyEquation<D>,
+    equation: &'a dyn AnyProduct<D>,
     evaluate: Evaluate<D>,
     part: Part,
     interpolation: &'a Interpolation,
@@ -259,7 +259,7 @@ impl<const D: usize> ElementOperator<D> {
     fn new(
         space: &Threads,
         strategy: Strategy,
-        equation: Box<dyn AnyEquation<D>>,
+        equation: Box<dyn AnyProduct<D>>,
         on: FieldOn<'_, HostMemory>,
         owned: usize,
         fixed: Vec<u8>,

@@ -15,9 +15,10 @@ use super::integrand::Integrand;
 use super::tiles::Block;
 use super::{ElementBatch, ElementKernel, Evaluate, Wanted};
 use crate::Result;
-use crate::element::equations::{Equation, Slope};
+use crate::element::equations::{Equation, EquationAt, Slope};
 use crate::element::{BasisTables, DIM};
 use crate::fill::host::any_equation::{AtPoint, Plain, WIDTH};
+use crate::fill::host::with_given::WithGiven;
 use crate::mesh::ElemNode;
 use crate::space::lanes::Lanes;
 use multiversion::multiversion;
@@ -43,6 +44,8 @@ struct Scratch<const NN: usize, const D: usize> {
     left: Vec<[Plain; NN]>,
     right: Vec<[Plain; NN]>,
     points: Vec<AtPoint<D>>,
+    /// Gradient and value of given fields, `[(point, field)]`.
+    given: Vec<[Plain; TERMS]>,
 }
 
 impl<'a, const D: usize, const NN: usize, const ND: usize> EquationKernel<'a, D, NN, ND> {
@@ -54,6 +57,51 @@ impl<'a, const D: usize, const NN: usize, const ND: usize> EquationKernel<'a, D,
     /// not positive at a point: for nodes in an order other than that of VTK, flat elements and NaN.
     pub fn new<E: Equation<D>>(
         equation: &'a E,
+        tables: &'a BasisTables,
+        elem_node: &'a ElemNode,
+        node_coord: &'a [[f64; DIM]],
+        solution: &'a [[f64; D]],
+    ) -> Result<Self> {
+        Self::of_any(Integrand::new(equation, tables, elem_node, node_coord, solution))
+    }
+
+    /// As [`new`](Self::new), for an equation with given fields.
+    ///
+    /// ```
+    /// use minifenl::element::equations::{EquationAt, Field, Point, Weak};
+    /// use minifenl::element::{BasisTables, ElementType};
+    /// use minifenl::fill::{EquationKernel, Fill, Given, Strategy, WithGiven};
+    /// use minifenl::{graph, mesh::Mesh, space::{Threads, lanes::Number}, sparse::CrsMatrix};
+    ///
+    /// /// (u - u_old) / dt - div(k grad u) = 0
+    /// struct Step {
+    ///     dt: f64,
+    /// }
+    ///
+    /// impl EquationAt<1, 2> for Step {
+    ///     fn weak<N: Number>(&self, at: Point<N, 2>, [u]: [Field<N>; 1]) -> [Weak<N>; 1] {
+    ///         let [old, k] = at.given;
+    ///         [Weak { flux: u.grad.map(|slope| k.value * slope), source: (u.value - old.value) / N::from(self.dt) }]
+    ///     }
+    /// }
+    ///
+    /// let (space, mesh) = (Threads::new(2)?, Mesh::of_box(ElementType::Hex8, [2; 3], [1.0; 3])?);
+    /// let (old, u, conductivity) = (vec![1.0; 27], vec![[3.0]; 27], vec![0.5; 8]);
+    /// let step = WithGiven { equation: &Step { dt: 0.1 }, given: [Given::nodes(&old), Given::elements(&conductivity)] };
+    /// let tables = BasisTables::of(ElementType::Hex8);
+    /// let kernel = EquationKernel::<1, 8, 8>::with_given(&step, &tables, &mesh.elem_node, &mesh.node_coord, &u)?;
+    /// let graph = graph::build(&space, &mesh.elem_node, 27, graph::Strategy::default())?;
+    /// let (mut matrix, mut residual) = (CrsMatrix::zero(graph.crs.clone()), vec![0.0; 27]);
+    /// Fill::<8>::new(&space, Strategy::Gather, &graph)?.assemble(&space, &kernel, &mut matrix, &mut residual)?;
+    /// // The integral of (3 - 1) / 0.1 over the cube.
+    /// assert!((residual.iter().sum::<f64>() - 20.0).abs() < 1e-12);
+    /// # Ok::<(), minifenl::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`new`](Self::new); [`Error::Shape`](crate::Error::Shape) for a given field of another length.
+    pub fn with_given<E: EquationAt<D, K>, const K: usize>(
+        equation: &'a WithGiven<'a, E, K>,
         tables: &'a BasisTables,
         elem_node: &'a ElemNode,
         node_coord: &'a [[f64; DIM]],
@@ -81,7 +129,8 @@ impl<const D: usize, const NN: usize, const ND: usize> ElementKernel<ND> for Equ
                 left[DIM] = phi.map(Lanes::splat);
             }
         }
-        let mut scratch = Scratch { right: left.clone(), left, points: vec![AtPoint::ZERO; weights.len()] };
+        let given = vec![[Plain::ZERO; TERMS]; weights.len() * self.integrand.equation.given().len()];
+        let mut scratch = Scratch { right: left.clone(), left, points: vec![AtPoint::ZERO; weights.len()], given };
         Ok(Box::new(move |batch, out| evaluate(self, batch, &mut scratch, out)))
     }
 
@@ -113,11 +162,11 @@ fn batch<const BL: usize, const BR: usize, const FUSED: bool, const D: usize, co
     scratch: &mut Scratch<NN, D>,
     out: &mut ElementBatch<ND>,
 ) -> Result<()> {
-    let Scratch { left, right, points } = scratch;
+    let Scratch { left, right, points, given } = scratch;
     for (part, first) in elems.clone().step_by(WIDTH).enumerate() {
         let lanes = part * WIDTH..(part + 1) * WIDTH;
-        kernel.integrand.fields::<FUSED, NN>(first, elems.end, points, (&mut *left, kernel.terms))?;
-        kernel.integrand.equation.linearise(points);
+        kernel.integrand.fields::<FUSED, NN>(first, elems.end, points, given, (&mut *left, kernel.terms))?;
+        kernel.integrand.equation.linearise(points, given);
         for c in 0..D {
             for d in if kernel.symmetric { c } else { 0 }..D {
                 let slopes = points.iter().map(|point| &point.slopes[c][d]);

@@ -52,13 +52,14 @@ impl<'a, const D: usize> Integrand<'a, D> {
                 "{name}: `tables` are of {element}, expected an element of {DIM} dimensions"
             )));
         }
+        self.equation.given().iter().try_for_each(|field| field.check(name, self.elem_node, self.tables))?;
         if dofs != D * nodes {
             return Err(Error::Invalid(format!("{name}: {dofs} dofs per element, expected {D} x {nodes}")));
         }
         Ok(())
     }
 
-    /// Computes fields and w det J at the points of `WIDTH` elements from `first` on, and the gradients d phi_m / d x_k at point p,
+    /// Computes fields, given ones (`[(point, field)]`) and w det J at the points of `WIDTH` elements from `first` on, and the gradients d phi_m / d x_k at point p,
     /// `gradients[terms p + k][m]`. Lanes behind the last element repeat it.
     ///
     /// # Errors
@@ -69,6 +70,7 @@ impl<'a, const D: usize> Integrand<'a, D> {
         first: usize,
         end: usize,
         points: &mut [AtPoint<D>],
+        given: &mut [[Plain; 4]],
         (gradients, terms): (&mut [[Plain; NN]], usize),
     ) -> Result<()> {
         let zero = Lanes::<FUSED, f64, WIDTH>::ZERO;
@@ -107,6 +109,18 @@ impl<'a, const D: usize> Integrand<'a, D> {
                     u[c].value = nodal[m][c].mul_add(value, u[c].value);
                     for axis in 0..DIM {
                         u[c].grad[axis] = nodal[m][c].mul_add(physical[m][axis], u[c].grad[axis]);
+                    }
+                }
+            }
+            for (k, field) in self.equation.given().iter().enumerate() {
+                let place = self.equation.given().len() * p + k;
+                for lane in 0..WIDTH {
+                    let elem = (first + lane).min(end - 1);
+                    let slope = |m: usize, axis: usize| physical[m][axis].0[lane];
+                    let nodes = self.elem_node.elem(elem);
+                    let item = field.at::<NN>((elem, nodes), (p, self.tables.weights.len()), phi, slope);
+                    for (of_lanes, value) in given[place].iter_mut().zip(item) {
+                        of_lanes.0[lane] = value;
                     }
                 }
             }

@@ -2,9 +2,12 @@
 
 use super::*;
 use crate::Error;
-use crate::element::equations::{Diffusion, Elasticity, Field, Heat, Jacobian, Poisson, Weak, WithJacobian};
+use crate::element::equations::{
+    Diffusion, Elasticity, Equation, EquationAt, Field, Heat, Jacobian, Point, Poisson, Weak, WithJacobian,
+};
 use crate::element::testing::{distorted_hex, temperatures};
 use crate::element::{Basis, BasisTables, ElementType, reference};
+use crate::fill::Given;
 use crate::space::lanes::{LANES, Number};
 use proptest::prelude::*;
 use support::noise;
@@ -59,20 +62,22 @@ fn integral<E: Equation<D>, const D: usize>(
 fn check<E: Equation<D> + Copy, const D: usize, const NN: usize, const ND: usize>(equation: &E, element: ElementType) {
     for (jacobian, name) in Jacobian::ALL {
         let with = WithJacobian { equation: *equation, jacobian };
-        compare::<_, _, D, NN, ND>(&with, equation, &format!("{element}, {name}"), element);
+        let ((elem_node, coords, nodal), tables) = (mesh::<D>(element), BasisTables::of(element));
+        let kernel = EquationKernel::<D, NN, ND>::new(&with, &tables, &elem_node, &coords, &nodal).unwrap();
+        let expected = |elem: usize| {
+            let (x, u) = (of_element(&elem_node, elem, &coords), of_element(&elem_node, elem, &nodal));
+            integral(equation, element, &x, &u)
+        };
+        compare(&kernel, expected, &format!("{element}, {name}"));
     }
 }
 
-/// Distorted elements that share no node, with random unknowns: the kernel of `equation` against the integral of `expected`.
-fn compare<E: Equation<D>, F: Equation<D>, const D: usize, const NN: usize, const ND: usize>(
-    equation: &E,
-    expected: &F,
-    name: &str,
-    element: ElementType,
-) {
-    const ELEMS: usize = 11;
-    let nodes = ELEMS * NN;
-    let elem_node = ElemNode::new((0..nodes as u32).rev().collect(), NN, nodes).unwrap();
+const ELEMS: usize = 11;
+
+/// Distorted elements that share no node, with random unknowns.
+fn mesh<const D: usize>(element: ElementType) -> (ElemNode, Vec<[f64; 3]>, Vec<[f64; D]>) {
+    let nodes = ELEMS * element.nodes();
+    let elem_node = ElemNode::new((0..nodes as u32).rev().collect(), element.nodes(), nodes).unwrap();
     let (mut coords, mut nodal) = (vec![[0.0; 3]; nodes], vec![[0.0; D]; nodes]);
     for (elem, table) in elem_node.iter().enumerate() {
         for (m, &node) in table.iter().enumerate() {
@@ -81,18 +86,27 @@ fn compare<E: Equation<D>, F: Equation<D>, const D: usize, const NN: usize, cons
             nodal[node as usize] = std::array::from_fn(|c| 1.5 + noise(7919 + D * node as usize + c));
         }
     }
-    let tables = BasisTables::of(element);
-    let kernel = EquationKernel::<D, NN, ND>::new(equation, &tables, &elem_node, &coords, &nodal).unwrap();
+    (elem_node, coords, nodal)
+}
+
+/// The items of the nodes of an element.
+fn of_element<T: Copy>(elem_node: &ElemNode, elem: usize, items: &[T]) -> Vec<T> {
+    elem_node.elem(elem).iter().map(|&node| items[node as usize]).collect()
+}
+
+/// A kernel against residual and matrix of each element.
+fn compare<const D: usize, const NN: usize, const ND: usize>(
+    kernel: &EquationKernel<'_, D, NN, ND>,
+    expected: impl Fn(usize) -> (Vec<f64>, Vec<Vec<f64>>),
+    name: &str,
+) {
     let (mut evaluate, mut out) =
         (kernel.evaluator(Wanted { matrix: true, residual: true }, 0..ELEMS).unwrap(), vec![ElementBatch::<ND>::ZERO]);
     for first in (0..ELEMS).step_by(LANES) {
         let elems = first..ELEMS.min(first + LANES);
         evaluate(elems.clone(), &mut out[0]).unwrap();
         for elem in elems {
-            let own = |node: &u32| *node as usize;
-            let x: Vec<[f64; 3]> = elem_node.elem(elem).iter().map(|node| coords[own(node)]).collect();
-            let u: Vec<[f64; D]> = elem_node.elem(elem).iter().map(|node| nodal[own(node)]).collect();
-            let (residual, matrix) = integral(expected, element, &x, &u);
+            let (residual, matrix) = expected(elem);
             let largest = matrix.iter().flatten().chain(&residual).fold(0.0f64, |max, x| max.max(x.abs()));
             for i in 0..ND {
                 let close = |found: f64, expected: f64| (found - expected).abs() < 1e-12 * largest;
@@ -103,6 +117,61 @@ fn compare<E: Equation<D>, F: Equation<D>, const D: usize, const NN: usize, cons
             }
         }
     }
+}
+
+/// Reads fields of nodes, elements and points.
+struct Reading;
+
+impl EquationAt<1, 4> for Reading {
+    fn weak<N: Number>(&self, at: Point<N, 4>, [u]: [Field<N>; 1]) -> [Weak<N>; 1] {
+        let [x, y, k, z] = at.given;
+        let k = k.value * (N::from(1.0) + x.value * x.value);
+        let flux = std::array::from_fn(|i| k * u.grad[i] + y.grad[i] * u.value);
+        [Weak { flux, source: z.value * u.value * u.value + y.grad[1] * x.value + z.grad[0] }]
+    }
+}
+
+/// The same with x, y, z from the point.
+struct Knowing {
+    k: f64,
+}
+
+impl Equation<1> for Knowing {
+    fn weak<N: Number>(&self, [x, _, z]: [N; 3], [u]: [Field<N>; 1]) -> [Weak<N>; 1] {
+        let k = N::from(self.k) * (N::from(1.0) + x * x);
+        let [a, b, c] = u.grad.map(|slope| k * slope);
+        [Weak { flux: [a, b + u.value, c], source: z * u.value * u.value + x }]
+    }
+}
+
+#[test]
+fn given_fields_are_those_of_nodes_elements_and_points() {
+    fn check<const NN: usize>(element: ElementType) {
+        let (elem_node, coords, nodal) = mesh::<1>(element);
+        let (tables, k): (_, Vec<f64>) = (BasisTables::of(element), (0..ELEMS).map(|elem| 2.0 + noise(elem)).collect());
+        let x: Vec<f64> = coords.iter().map(|x| x[0]).collect();
+        let y: Vec<[f64; 2]> = coords.iter().map(|x| [f64::NAN, x[1]]).collect();
+        let at_points = |elem: usize| {
+            let corners = of_element(&elem_node, elem, &coords);
+            let z = move |phi: &[f64]| phi.iter().zip(&corners).map(|(phi, x)| phi * x[2]).sum::<f64>();
+            tables.values.chunks(NN).map(z).collect::<Vec<_>>()
+        };
+        let z: Vec<f64> = (0..ELEMS).flat_map(at_points).collect();
+        let given = [Given::nodes(&x), Given::component(&y, 1), Given::elements(&k), Given::points(&z)];
+        let with = WithGiven { equation: &Reading, given };
+        let kernel = EquationKernel::<1, NN, NN>::with_given(&with, &tables, &elem_node, &coords, &nodal).unwrap();
+        assert!(!kernel.symmetric && kernel.terms == TERMS);
+        let expected = |elem: usize| {
+            let (x, u) = (of_element(&elem_node, elem, &coords), of_element(&elem_node, elem, &nodal));
+            integral(&Knowing { k: k[elem] }, element, &x, &u)
+        };
+        compare(&kernel, expected, &element.to_string());
+        let with = WithGiven { equation: &Reading, given: [given[0], given[0], given[2], Given::elements(&z)] };
+        let refused = EquationKernel::<1, NN, NN>::with_given(&with, &tables, &elem_node, &coords, &nodal);
+        assert!(refused.unwrap_err().to_string().contains("given (a value per element)"));
+    }
+    check::<10>(ElementType::Tet10);
+    check::<8>(ElementType::Hex8);
 }
 
 /// Two unknowns, neither symmetric nor of gradients alone.

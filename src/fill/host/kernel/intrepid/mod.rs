@@ -210,8 +210,8 @@ fn operands_with<const FUSED: bool, const D: usize, const NN: usize>(
 ) -> Result<()> {
     let values = integrand.tables.values.as_chunks::<NN>().0;
     for cell in (0..elems.len().next_multiple_of(LANES)).step_by(WIDTH) {
-        integrand.fields::<FUSED, NN>(elems.start + cell, elems.end, points, (&mut *local, DIM))?;
-        integrand.equation.linearise(points);
+        integrand.fields::<FUSED, NN>(elems.start + cell, elems.end, points, &mut [], (&mut *local, DIM))?;
+        integrand.equation.linearise(points, &[]);
         let at_points = points.iter().zip(values).zip(local.as_chunks::<DIM>().0);
         for (p, ((AtPoint { weak: of_point, slopes, .. }, phi), g)) in at_points.enumerate() {
             for k in 0..DIM {

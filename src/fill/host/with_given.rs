@@ -1,0 +1,36 @@
+//! Equations with given fields on the host.
+
+use super::any_equation::{AnyEquation, AtPoint, Plain, linearise};
+use super::given::Given;
+use crate::element::equations::{EquationAt, has_mixed_slopes, has_value_slopes, noise_slopes, symmetric_slopes};
+
+/// An equation with its given fields; [`EquationKernel::with_given`](super::EquationKernel::with_given) integrates it.
+#[derive(Clone, Copy, Debug)]
+pub struct WithGiven<'a, E, const K: usize> {
+    /// The equation.
+    pub equation: &'a E,
+    /// Its given fields.
+    pub given: [Given<'a>; K],
+}
+
+impl<E: EquationAt<D, K>, const D: usize, const K: usize> AnyEquation<D> for WithGiven<'_, E, K> {
+    fn linearise(&self, points: &mut [AtPoint<D>], given: &[[Plain; 4]]) {
+        linearise(self.equation, points, given);
+    }
+
+    fn given(&self) -> &[Given<'_>] {
+        &self.given
+    }
+
+    fn is_symmetric(&self) -> bool {
+        symmetric_slopes(&noise_slopes(self.equation))
+    }
+
+    fn has_value_terms(&self) -> bool {
+        has_value_slopes(&noise_slopes(self.equation))
+    }
+
+    fn has_mixed_terms(&self) -> bool {
+        has_mixed_slopes(&noise_slopes(self.equation))
+    }
+}
