@@ -72,6 +72,10 @@ impl Staging for Threads {
     /// A host's "recording" is the work itself.
     const IS_RECORDABLE: bool = true;
 
+    fn host(&self) -> Result<Threads> {
+        Ok(self.clone())
+    }
+
     fn exchange_bytes(sent: u64, received: u64) -> [u64; 2] {
         [12 * sent + 8 * received, 0]
     }

@@ -12,7 +12,7 @@
 
 use super::{Communicator, Map};
 use crate::blas::{Blas, Collective, Reductions};
-use crate::space::{Array, Slice, named_choice};
+use crate::space::{Array, Slice, Threads, named_choice};
 use crate::{Error, LocalOrdinal, Result};
 use std::fmt::Debug;
 use std::ops::Range;
@@ -119,6 +119,12 @@ pub trait Staging: Blas {
 
     /// Whether packing and unpacking work without the host, so that they may be part of recorded work ([`repeat`](crate::space::ExecutionSpace::repeat)).
     const IS_RECORDABLE: bool;
+
+    /// Returns the threads of the host: this space itself on a host, all cores allowed beside a device.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`](crate::Error::Invalid) when the system cannot start them.
+    fn host(&self) -> Result<Threads>;
 
     /// Returns the bytes in this space and on the host of an exchange that sends and receives so many values.
     fn exchange_bytes(sent: u64, received: u64) -> [u64; 2];

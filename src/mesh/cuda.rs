@@ -3,7 +3,7 @@
 use super::grid_matrix::{Columns, grid_matrix};
 use super::kernel_files::MESH;
 use super::{BoxPart, CoordinateMap, ElemNode, Face, IndexBox, Mesh, MeshSpace, Stencil};
-use crate::comm::{Communicator, Map, agree};
+use crate::comm::{Communicator, Map, Staging, agree};
 use crate::element::ElementType;
 use crate::error::{check_at_least, check_length};
 use crate::space::cuda::{Cuda, CudaArray, CudaMemory, Grid, Offsets, arguments};

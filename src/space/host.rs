@@ -218,10 +218,6 @@ impl ExecutionSpace for Threads {
         work()
     }
 
-    fn host(&self) -> Result<Threads> {
-        Ok(self.clone())
-    }
-
     fn threads(&self) -> usize {
         self.concurrency()
     }

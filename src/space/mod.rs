@@ -210,12 +210,6 @@ pub trait ExecutionSpace: Clone + Debug + 'static {
     /// Those of the work, and failures of the device.
     fn repeat(&self, recording: &mut Self::Recording, work: impl FnMut() -> Result<()>) -> Result<()>;
 
-    /// Returns the threads of the host: this space itself on a host, all cores allowed beside a device.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`](crate::Error::Invalid) when the system cannot start them.
-    fn host(&self) -> Result<Threads>;
-
     /// Number of host threads that run kernels; 1 on a device.
     fn threads(&self) -> usize;
 

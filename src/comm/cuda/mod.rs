@@ -16,8 +16,8 @@ use super::transport::not_here;
 use super::{Communicator, Link, Staging, Transport, agree};
 use crate::blas::Reductions;
 use crate::error::check_at_least;
-use crate::space::ExecutionSpace;
 use crate::space::cuda::{Cuda, CudaArray};
+use crate::space::{ExecutionSpace, Threads, allowed_cores};
 use crate::{Error, LocalOrdinal, Result};
 use pack::pack;
 use std::ops::Range;
@@ -37,6 +37,10 @@ impl Staging for Cuda {
     type SendList = DeviceSendList;
 
     const IS_RECORDABLE: bool = false;
+
+    fn host(&self) -> Result<Threads> {
+        Threads::new(allowed_cores())
+    }
 
     fn exchange_bytes(sent: u64, received: u64) -> [u64; 2] {
         [12 * sent, 12 * sent + 8 * received]

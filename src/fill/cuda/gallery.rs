@@ -16,6 +16,7 @@ use super::equation::work_bytes;
 use super::system::{check_tables, positions};
 use super::worksets::operand_bytes;
 use super::{Adds, CudaEquationKernel, CudaFill, EquationInput, EquationText, HeatInput, Method, gather};
+use crate::comm::Staging;
 use crate::element::equations::{Heat, Model};
 use crate::element::{Analytic, BasisTables, ElementType};
 use crate::error::{check_at_least, check_length};

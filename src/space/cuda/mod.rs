@@ -48,7 +48,7 @@ pub(crate) use source::kernel_file;
 pub use stream::Event;
 pub use view::{DeviceView, DeviceViewMut, Part};
 
-use super::{Array, ExecutionSpace, Item, MemorySpace, SCALARS, Threads, allowed_cores, try_zeroed};
+use super::{Array, ExecutionSpace, Item, MemorySpace, SCALARS, try_zeroed};
 use crate::{Error, Result};
 use cudarc::driver::{result, sys};
 use error::OrDevice;
@@ -385,10 +385,6 @@ impl ExecutionSpace for Cuda {
     fn repeat(&self, recording: &mut Recording, work: impl FnMut() -> Result<()>) -> Result<()> {
         self.device().bind()?;
         recording.run(&self.stream, &self.ticket, work)
-    }
-
-    fn host(&self) -> Result<Threads> {
-        Threads::new(allowed_cores())
     }
 
     fn threads(&self) -> usize {
