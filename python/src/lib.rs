@@ -3,6 +3,7 @@
 mod errors;
 mod plan;
 mod run;
+mod solve;
 mod threads;
 
 use pyo3::prelude::*;
@@ -14,4 +15,6 @@ mod _minifenl {
     use crate::plan::Plan;
     #[pymodule_export]
     use crate::run::run;
+    #[pymodule_export]
+    use crate::solve::solve;
 }

@@ -1,4 +1,4 @@
-"""Sparse matrices assembled again and again on an unchanged pattern, and runs of the program minifenl.
+"""Sparse matrices assembled again and again on an unchanged pattern, linear solves, and runs of the program minifenl.
 
 >>> import numpy as np, minifenl
 >>> plan = minifenl.CooPlan([0, 0, 1, 1], [0, 1, 1, 1])
@@ -9,5 +9,6 @@ array([[1., 2.],
 
 from ._plan import CooPlan
 from ._run import Run, run
+from ._solve import Solution, solve
 
-__all__ = ["CooPlan", "Run", "run"]
+__all__ = ["CooPlan", "Run", "Solution", "run", "solve"]

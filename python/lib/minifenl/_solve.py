@@ -1,0 +1,106 @@
+"""Linear solves."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_matrix, issparse
+
+from ._minifenl import solve as _solve
+
+__all__ = ["Solution", "solve"]
+
+
+class Solution(NamedTuple):
+    """What ``solve`` returns."""
+
+    x: NDArray[np.float64]
+    """The solution."""
+    iterations: int
+    """Iterations of the method."""
+    residual: float
+    """||b - A x|| by the method's recurrence."""
+
+
+def solve(
+    A,
+    b: ArrayLike,
+    *,
+    x0: ArrayLike | None = None,
+    rtol: float = 1e-8,
+    atol: float = 0.0,
+    maxiter: int = 10000,
+    method: str = "cg",
+    preconditioner: str = "amg",
+    dofs: int = 1,
+    points: ArrayLike | None = None,
+    threads: int | None = None,
+) -> Solution:
+    """Solves A x = b.
+
+    Parameters
+    ----------
+    A : scipy.sparse matrix, (n, n)
+        Copied once. For ``cg`` it is symmetric positive definite.
+    b : array_like, (n,)
+        Right-hand side.
+    x0 : array_like, (n,), optional
+        Start; zero if it is not given.
+    rtol, atol : float
+        The solve ends at ||b - A x|| <= max(rtol ||b||, atol).
+    maxiter : int
+        Iterations after which the solve fails.
+    method : str
+        ``cg``, ``gmres`` (restarted after 30) or ``bicgstab``.
+    preconditioner : str
+        ``amg``: a cycle of smoothed aggregation; ``jacobi``; ``none``.
+    dofs : int
+        Unknowns per node, one after another in x; for ``amg``.
+    points : array_like, (n / 3, 3), optional
+        Nodes of a problem of elasticity with three displacements each, whose rigid body modes ``amg`` then keeps.
+    threads : int, optional
+        As many as the process may use if it is not given.
+
+    Returns
+    -------
+    Solution
+        ``x, iterations, residual``.
+
+    Raises
+    ------
+    ValueError
+        For a matrix that is not square, arrays of other lengths, a diagonal that is zero or negative with ``amg``.
+    RuntimeError
+        Where the method does not converge or breaks down; the text has iterations and residual.
+    """
+    if not issparse(A):
+        raise TypeError(f"A: is a {type(A).__name__}, expected a sparse matrix of SciPy")
+    matrix = csr_matrix(A)
+    if matrix.dtype.kind not in "fiub":
+        raise TypeError(f"A: has type {matrix.dtype}, expected real numbers")
+    if not matrix.has_canonical_format:
+        matrix = matrix.copy()
+        matrix.sum_duplicates()
+    n = matrix.shape[0]
+    b = np.ascontiguousarray(b, np.float64)
+    x = np.zeros(n) if x0 is None else np.array(x0, np.float64)
+    if points is not None:
+        points, dofs = np.ascontiguousarray(points, np.float64), 3
+        if points.shape != (n // 3, 3) or n % 3:
+            raise ValueError(f"points: have shape {points.shape}, expected {(n // 3, 3)} for {n} unknowns")
+    if matrix.shape[1] != n or b.shape != (n,) or x.shape != (n,) or dofs < 1 or n % dofs:
+        raise ValueError(f"A, b, x0, dofs: have shapes {matrix.shape}, {b.shape}, {x.shape} and {dofs}, which do not go together")
+    if threads is not None and threads < 1:
+        raise ValueError(f"threads {threads}: expected 1 or more")
+    if maxiter < 0:
+        raise ValueError(f"maxiter {maxiter}: expected 0 or more")
+    iterations, residual, _ = _solve(
+        np.ascontiguousarray(matrix.indptr, np.int64),
+        np.ascontiguousarray(matrix.indices, np.int32),
+        np.ascontiguousarray(matrix.data, np.float64),
+        b, x, rtol=rtol, atol=atol, maxiter=maxiter, method=method, preconditioner=preconditioner, dofs=dofs,
+        points=points, threads=threads,
+    )  # fmt: skip
+    return Solution(x, iterations, residual)

@@ -1,0 +1,102 @@
+//! One linear solve.
+
+use crate::errors::exception;
+use crate::threads::Pool;
+use minifenl::comm::{Links, Map, Solo};
+use minifenl::solve::{Jacobi, Method, NearNull, Options, SmoothedAggregation, SolveInfo, solve as solve_by};
+use minifenl::space::Threads;
+use minifenl::sparse::{CrsGraph, CrsMatrix};
+use minifenl::{Error, Result};
+use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyReadwriteArray1};
+use pyo3::prelude::*;
+use std::sync::Arc;
+
+/// A preconditioner by its name in Python.
+#[derive(Clone, Copy, PartialEq)]
+enum Preconditioner {
+    Identity,
+    Jacobi,
+    Aggregation,
+}
+
+/// Solves A x = b from x, with sorted rows of A; returns iterations, residual and norm of b. `points` are those of displacements.
+#[pyfunction]
+#[pyo3(signature = (offsets, columns, values, b, x, *, rtol, atol, maxiter, method, preconditioner, dofs, points, threads))]
+pub fn solve(
+    py: Python<'_>,
+    offsets: PyReadonlyArray1<'_, i64>,
+    columns: PyReadonlyArray1<'_, i32>,
+    values: PyReadonlyArray1<'_, f64>,
+    b: PyReadonlyArray1<'_, f64>,
+    mut x: PyReadwriteArray1<'_, f64>,
+    rtol: f64,
+    atol: f64,
+    maxiter: usize,
+    method: &str,
+    preconditioner: &str,
+    dofs: usize,
+    points: Option<PyReadonlyArray2<'_, f64>>,
+    threads: Option<usize>,
+) -> PyResult<(usize, f64, f64)> {
+    let method = match method {
+        "cg" => Method::Cg,
+        "gmres" => Method::Gmres { restart: 30 },
+        "bicgstab" => Method::BiCgStab,
+        other => return Err(unknown("method", other, "cg, gmres or bicgstab")),
+    };
+    let preconditioner = match preconditioner {
+        "none" => Preconditioner::Identity,
+        "jacobi" => Preconditioner::Jacobi,
+        "amg" => Preconditioner::Aggregation,
+        other => return Err(unknown("preconditioner", other, "none, jacobi or amg")),
+    };
+    let threads = Pool::new(threads)?.threads()?;
+    let (offsets, columns, values) = (offsets.as_slice()?, columns.as_slice()?, values.as_slice()?);
+    let (b, x) = (b.as_slice()?, x.as_slice_mut()?);
+    let points: Option<&[f64]> = points.as_ref().map(|points| points.as_slice()).transpose()?;
+    let solved = py.detach(|| {
+        let row_map = offsets.iter().map(|&at| at as u64).collect();
+        let entries = columns.iter().map(|&column| column as u32).collect();
+        let a = CrsMatrix::new(Arc::new(CrsGraph::new(row_map, entries, b.len())?), values.to_vec())?;
+        let near_null = || match points {
+            Some(points) => NearNull::rigid_body_modes(points.as_chunks().0),
+            None => NearNull::constants(b.len() / dofs.max(1), dofs),
+        };
+        let params = (rtol, atol, maxiter, method);
+        preconditioned(&threads, &a, (b, x), params, preconditioner, near_null)
+    });
+    let SolveInfo { iterations, residual, rhs, .. } = solved.map_err(exception)?;
+    Ok((iterations, residual, rhs))
+}
+
+/// Solves with a preconditioner of the matrix.
+fn preconditioned(
+    threads: &Threads,
+    a: &CrsMatrix,
+    (b, x): (&[f64], &mut [f64]),
+    (rtol, atol, max_iterations, method): (f64, f64, usize, Method),
+    preconditioner: Preconditioner,
+    near_null: impl FnOnce() -> Result<NearNull>,
+) -> Result<SolveInfo> {
+    let mut by = |preconditioner: Option<&mut dyn minifenl::solve::Preconditioner<Threads>>| {
+        solve_by(threads, a, b, x, Options { rtol, atol, max_iterations, method, preconditioner, ..Options::default() })
+    };
+    match preconditioner {
+        Preconditioner::Identity => by(None),
+        Preconditioner::Jacobi => {
+            let none = |row: usize| Error::Invalid(format!("A: row {row} has no entry on its diagonal"));
+            let entry = |row: usize| a.get(row, row as u32).ok_or_else(|| none(row));
+            let diagonal = (0..b.len()).map(entry).collect::<Result<Vec<f64>>>()?;
+            by(Some(&mut Jacobi::new(threads, &diagonal)?))
+        }
+        Preconditioner::Aggregation => {
+            let (links, map) = (Links::staged(&Solo), Map::new(b.len() as u64, b.len(), vec![])?);
+            let mut levels = SmoothedAggregation::new(threads, &links, (a, &map), near_null()?)?;
+            levels.with_cycle(a, |cycle| by(Some(cycle)))
+        }
+    }
+}
+
+fn unknown(what: &str, found: &str, expected: &str) -> PyErr {
+    exception(Error::Invalid(format!("{what} {found}: expected {expected}")))
+}

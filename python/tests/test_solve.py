@@ -1,0 +1,97 @@
+"""Solves beside scipy.sparse.linalg on the same systems."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.sparse.linalg import spsolve
+
+import minifenl
+
+
+def laplace(n):
+    """Seven-point differences on n^3 interior points."""
+    line = sp.diags([-1, 2, -1], [-1, 0, 1], (n, n))
+    one = sp.identity(n)
+    return sp.csr_matrix(sum(sp.kron(sp.kron(*pair[:2]), pair[2]) for pair in [(line, one, one), (one, line, one), (one, one, line)]))
+
+
+@pytest.mark.parametrize("preconditioner", ["none", "jacobi", "amg"])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_solutions_are_those_of_a_direct_solver(preconditioner, threads):
+    a = laplace(9)
+    b = np.random.default_rng(1).standard_normal(a.shape[0])
+    x, iterations, residual = minifenl.solve(a, b, rtol=1e-10, preconditioner=preconditioner, threads=threads)
+    assert np.allclose(x, spsolve(a.tocsc(), b), atol=1e-8) and iterations > 0
+    assert np.isclose(residual, np.linalg.norm(b - a @ x), atol=1e-12) and residual <= 1e-10 * np.linalg.norm(b)
+
+
+def test_iterations_of_amg_hardly_grow():
+    found = [minifenl.solve(laplace(n), np.ones(n**3)).iterations for n in (10, 20, 30)]
+    plain = minifenl.solve(laplace(30), np.ones(30**3), preconditioner="none").iterations
+    assert max(found) <= 20 and plain > 2 * max(found), (found, plain)
+
+
+def test_elasticity_takes_its_points():
+    # Springs along all edges of a grid, and diagonals: rigid motions cost nothing.
+    n = 9
+    points = np.stack(np.meshgrid(*[np.arange(n)] * 3, indexing="ij"), -1).reshape(-1, 3).astype(float)
+    number = np.arange(n**3).reshape(n, n, n)
+    rows, columns, values = [], [], []
+    for step in [s for s in np.ndindex(3, 3, 3) if s > (1, 1, 1)]:
+        d = np.array(step) - 1
+        low, high = [tuple(slice(max(0, -s * k), n - max(0, s * k)) for k in d) for s in (1, -1)]
+        i, j = number[low].ravel(), number[high].ravel()
+        block = np.outer(d, d) / (d @ d) ** 1.5
+        for p, q, sign in [(i, i, 1), (j, j, 1), (i, j, -1), (j, i, -1)]:
+            for (k, m), value in np.ndenumerate(block):
+                rows.append(3 * p + k), columns.append(3 * q + m), values.append(np.full(p.size, sign * value))
+    plan = minifenl.CooPlan(np.concatenate(rows), np.concatenate(columns))
+    a = plan.csr(np.concatenate(values)) + sp.diags(np.repeat(points[:, 2] == 0, 3) * 1.0)
+    b = np.tile([0.0, 0.0, -1.0], n**3)
+    with_points = minifenl.solve(a, b, points=points)
+    plain = minifenl.solve(a, b, preconditioner="none")
+    assert np.allclose(with_points.x, plain.x, atol=1e-5 * abs(plain.x).max())
+    assert 2 * with_points.iterations < plain.iterations, (with_points.iterations, plain.iterations)
+
+
+@pytest.mark.parametrize("method", ["gmres", "bicgstab"])
+def test_systems_that_are_not_symmetric(method):
+    n = 200
+    a = sp.diags([-1.4, 2.1, -0.6], [-1, 0, 1], (n, n)).tocsr()
+    b = np.ones(n)
+    found = minifenl.solve(a, b, method=method, preconditioner="jacobi", rtol=1e-10)
+    assert np.allclose(found.x, spsolve(a.tocsc(), b), atol=1e-7)
+    with pytest.raises(RuntimeError, match="symmetric"):
+        minifenl.solve(a, b, preconditioner="none", maxiter=50)
+
+
+def test_a_start_and_an_absolute_tolerance():
+    a, b = laplace(5), np.ones(125)
+    x = spsolve(a.tocsc(), b)
+    assert minifenl.solve(a, b, x0=x).iterations == 0
+    assert minifenl.solve(a, b, atol=1e3).iterations == 0
+    pairs = a.tocoo()
+    twice = sp.coo_matrix((np.tile(pairs.data / 2, 2), (np.tile(pairs.row, 2), np.tile(pairs.col, 2))))
+    assert np.allclose(minifenl.solve(twice, b).x, x, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "text"),
+    [
+        (lambda: minifenl.solve(np.eye(3), np.ones(3)), TypeError, "sparse"),
+        (lambda: minifenl.solve(sp.identity(3) * 1j, np.ones(3)), TypeError, "real"),
+        (lambda: minifenl.solve(sp.csr_matrix((3, 4)), np.ones(3)), ValueError, "shapes"),
+        (lambda: minifenl.solve(sp.identity(3), np.ones(4)), ValueError, "shapes"),
+        (lambda: minifenl.solve(sp.identity(3), np.ones(3), dofs=2), ValueError, "dofs"),
+        (lambda: minifenl.solve(sp.identity(3), np.ones(3), method="lu"), ValueError, "lu: expected cg"),
+        (lambda: minifenl.solve(sp.identity(3), np.ones(3), preconditioner="ilu"), ValueError, "ilu: expected"),
+        (lambda: minifenl.solve(sp.identity(3), np.ones(3), points=np.ones((2, 3))), ValueError, "points"),
+        (lambda: minifenl.solve(-sp.identity(3), np.ones(3)), (ValueError, RuntimeError), "."),
+        (lambda: minifenl.solve(sp.csr_matrix((3, 3)), np.ones(3), preconditioner="jacobi"), ValueError, "diagonal"),
+        (lambda: minifenl.solve(laplace(9), np.ones(729), preconditioner="none", maxiter=2), RuntimeError, "2"),
+        (lambda: minifenl.solve(sp.identity(3), np.ones(3), rtol=np.nan), ValueError, "tolerance"),
+    ],
+)
+def test_what_is_wrong_is_an_exception_that_names_it(call, kind, text):
+    with pytest.raises(kind, match=text):
+        call()
