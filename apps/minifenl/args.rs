@@ -147,7 +147,7 @@ pub struct Flags {
     /// Largest number of Newton steps [default: 10]
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = count, value_hint = ValueHint::Other)]
     newton_max: Option<usize>,
-    /// Accuracy of each Newton step's solve: auto, fixed (CG's tolerance), adaptive (as far as the step can use) [default: auto: adaptive with mg]
+    /// Accuracy of each Newton step's solve: auto, fixed (CG's tolerance), adaptive (as far as the step can use) [default: auto: adaptive with mg and amg]
     #[arg(long, value_name = "NAME", allow_hyphen_values = true, value_parser = auto_or::<Choice<Forcing>>(Forcing::ALL.map(|(_, name)| name)), hide_possible_values = true)]
     forcing: Option<Choice<Forcing>>,
     /// CG's tolerance, relative to the right-hand side [default: 1e-8, or 1e-11 for elements of degree 2]

@@ -51,8 +51,17 @@ impl Spgemm {
         space.try_for_each(tasks.par_iter_mut().zip(bounds.par_windows(2)), |(task, ends)| {
             let mut seen = try_zeroed::<u32>("marks of columns", groups)?;
             try_reserve("lengths of rows", &mut task.lengths, ends[1] - ends[0])?;
+            let mut before = 0..0;
             for row in ends[0]..ends[1] {
                 let (first, stamp) = (task.groups.len(), (row - ends[0] + 1) as u32);
+                // As the rows of a node with several unknowns.
+                if row > ends[0] && a.row(row) == a.row(row - 1) {
+                    try_reserve("columns of a product", &mut task.groups, before.len())?;
+                    task.groups.extend_from_within(before.clone());
+                    before = first..task.groups.len();
+                    task.lengths.push((before.len() * width) as u32);
+                    continue;
+                }
                 for &column in a.row(row) {
                     for group in b.row(column as usize).iter().step_by(width).map(|&column| column as usize / width) {
                         if seen[group] != stamp {
@@ -64,6 +73,7 @@ impl Spgemm {
                 let found = &mut task.groups[first..];
                 found.sort_unstable();
                 task.lengths.push((found.len() * width) as u32);
+                before = first..task.groups.len();
             }
             Ok(())
         })?;
@@ -157,9 +167,9 @@ fn check_groups(b: &CrsGraph, width: usize) -> Result<()> {
 mod tests {
     use super::*;
     use crate::space::{Serial, Threads};
-    use std::collections::BTreeMap;
+    use std::collections::{BTreeMap, BTreeSet};
 
-    /// A matrix with `per_row` groups of columns per row at most, some rows empty, by a small generator.
+    /// A matrix with at most `per_row` groups of columns per row, some rows empty or alike, by a small generator.
     fn matrix(rows: usize, columns: usize, per_row: usize, width: usize, seed: u64) -> CrsMatrix {
         let mut state = seed;
         let mut next = |below: usize| {
@@ -167,10 +177,14 @@ mod tests {
             (state >> 33) as usize % below
         };
         let (mut row_map, mut entries, mut values) = (vec![0], Vec::new(), Vec::new());
-        for _ in 0..rows {
-            let groups: std::collections::BTreeSet<usize> =
-                (0..next(per_row + 1)).map(|_| next(columns / width)).collect();
-            entries.extend(groups.iter().flat_map(|group| (group * width) as u32..((group + 1) * width) as u32));
+        while row_map.len() <= rows {
+            // Some rows have the columns of the row before.
+            if row_map.len() > 1 && next(4) == 0 {
+                entries.extend_from_within(row_map[row_map.len() - 2] as usize..);
+            } else {
+                let groups: BTreeSet<usize> = (0..next(per_row + 1)).map(|_| next(columns / width)).collect();
+                entries.extend(groups.iter().flat_map(|group| (group * width) as u32..((group + 1) * width) as u32));
+            }
             row_map.push(entries.len() as u64);
         }
         values.extend(entries.iter().map(|_| next(2001) as f64 / 1000.0 - 1.0));

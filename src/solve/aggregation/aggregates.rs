@@ -10,12 +10,15 @@
 use super::nodes::Nodes;
 use crate::Result;
 use crate::space::try_zeroed;
+use crate::sparse::CrsGraph;
 
 /// No aggregate.
 pub(super) const NONE: u32 = u32::MAX;
 
 /// Returns the aggregate of each node, [`NONE`] for nodes that depend on no other one, and the number of aggregates.
-pub(super) fn aggregates(nodes: &Nodes) -> Result<(Vec<u32>, usize)> {
+///
+/// `graph` is that of the matrix, with `dofs` unknowns per node.
+pub(super) fn aggregates(nodes: &Nodes, graph: &CrsGraph, dofs: usize) -> Result<(Vec<u32>, usize)> {
     let (strong, mut count) = (&nodes.strong, 0u32);
     let mut of_node = try_zeroed::<u32>("aggregates", strong.rows())?;
     of_node.fill(NONE);
@@ -36,9 +39,7 @@ pub(super) fn aggregates(nodes: &Nodes) -> Result<(Vec<u32>, usize)> {
             near.clear();
             near.extend(strong.row(node).iter().map(|&other| of_node[other as usize]).filter(|&other| other != NONE));
             near.sort_unstable();
-            // The first of the longest runs.
-            let runs = near.chunk_by(|a, b| a == b);
-            *joined = runs.rev().max_by_key(|run| run.len()).map_or(NONE, |run| run[0]);
+            *joined = most_connected(&near, graph.row(node * dofs), &of_node, dofs);
         }
     }
     for node in 0..strong.rows() {
@@ -54,11 +55,23 @@ pub(super) fn aggregates(nodes: &Nodes) -> Result<(Vec<u32>, usize)> {
     Ok((joined, count as usize))
 }
 
+/// Of the aggregates of strong neighbours, `near`, in ascending order, returns that with most neighbours. Weak ones count too, strong ones
+/// twice: on a grid of cubes, whose neighbours across a face are not connected, a node is strongly connected to two aggregates alike.
+fn most_connected(near: &[u32], columns: &[u32], of_node: &[u32], dofs: usize) -> u32 {
+    let neighbours = |aggregate: u32| {
+        let nodes = columns.iter().step_by(dofs).filter_map(|&column| of_node.get(column as usize / dofs));
+        nodes.filter(|&&other| other == aggregate).count()
+    };
+    let found = near.chunk_by(|a, b| a == b).map(|run| (run.len() + neighbours(run[0]), run[0]));
+    // The first of those with most.
+    found.rev().max_by_key(|&(count, _)| count).map_or(NONE, |(_, aggregate)| aggregate)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::space::{Serial, Threads};
-    use crate::sparse::{CrsGraph, CrsMatrix};
+    use crate::sparse::CrsMatrix;
     use std::sync::Arc;
 
     /// -1 between neighbours of a chain of nodes with `dofs` unknowns, 2 on the diagonal; `weak` between nodes 4 and 5.
@@ -86,7 +99,10 @@ mod tests {
     fn chains_fall_into_threes_within_strong_connections() {
         for (dofs, threads) in [(1, 1), (1, 3), (3, 2)] {
             let space = Threads::new(threads).unwrap();
-            let found = |weak| aggregates(&Nodes::new(&space, &chain(10, dofs, weak), dofs, 0.1).unwrap()).unwrap();
+            let found = |weak| {
+                let matrix = chain(10, dofs, weak);
+                aggregates(&Nodes::new(&space, &matrix, dofs, 0.1).unwrap(), matrix.graph(), dofs).unwrap()
+            };
             // 0 and 1 by the first node, then the neighbours of 3 and of 6; 9 is left over and joins those of 8.
             assert_eq!(found(-1.0), (vec![0, 0, 1, 1, 1, 2, 2, 2, 3, 3], 4));
             assert_eq!(found(-0.01), (vec![0, 0, 1, 1, 1, 2, 2, 3, 3, 3], 4));
@@ -109,6 +125,32 @@ mod tests {
         }
         let nodes = Nodes::new(&Serial, &matrix, 1, 0.1).unwrap();
         assert_eq!(nodes.is_fixed, [true, true, false, false]);
-        assert_eq!(aggregates(&nodes).unwrap(), (vec![NONE, NONE, 0, 0], 1));
+        assert_eq!(aggregates(&nodes, &graph, 1).unwrap(), (vec![NONE, NONE, 0, 0], 1));
+    }
+
+    /// Nodes of cubes, whose entries across faces are zero, fall into cubes: of two nodes at the low end, of three behind them.
+    #[test]
+    fn grids_of_cubes_fall_into_cubes() {
+        const EDGE: usize = 8;
+        let point = |node: usize| [node % EDGE, node / EDGE % EDGE, node / EDGE / EDGE];
+        let (mut row_map, mut entries, mut values) = (vec![0], Vec::new(), Vec::new());
+        for row in 0..EDGE.pow(3) {
+            for column in 0..EDGE.pow(3) {
+                let apart = [0, 1, 2].map(|axis| point(row)[axis].abs_diff(point(column)[axis]));
+                if apart.iter().all(|&steps| steps <= 1) {
+                    entries.push(column as u32);
+                    values.push([30.0, 0.0, -1.0, -1.0][apart.iter().sum::<usize>()]);
+                }
+            }
+            row_map.push(entries.len() as u64);
+        }
+        let graph = Arc::new(CrsGraph::new(row_map, entries, EDGE.pow(3)).unwrap());
+        let matrix = CrsMatrix::new(graph.clone(), values).unwrap();
+        let (of_node, count) = aggregates(&Nodes::new(&Serial, &matrix, 1, 0.01).unwrap(), &graph, 1).unwrap();
+        assert_eq!(count, 27);
+        for (node, &aggregate) in of_node.iter().enumerate() {
+            let [x, y, z] = point(node).map(|i| (i + 1) / 3);
+            assert_eq!(aggregate as usize, x + 3 * (y + 3 * z), "node {:?}", point(node));
+        }
     }
 }

@@ -59,7 +59,7 @@ impl Coarsening {
         let width = near_null.count();
         let cut = || {
             let nodes = Nodes::new(space, a, near_null.dofs(), STRONG)?;
-            let (of_node, count) = aggregates(&nodes)?;
+            let (of_node, count) = aggregates(&nodes, a.graph(), near_null.dofs())?;
             Ok((tentative(near_null, &of_node, count, &nodes.is_fixed)?, count))
         };
         let (Tentative { prolongator: p0, near_null, empty }, count) = agree(comm, cut())?;

@@ -8,7 +8,7 @@ use crate::solve::multigrid::{Chebyshev, largest_eigenvalue};
 use crate::solve::{Cycle, DistributedMatrix, DistributedOperator, Hierarchy, Level, Smoothing, Transfer};
 use crate::space::{ExecutionSpace, Threads};
 use crate::sparse::{CrsMatrix, Operator, Spmv, inverse_of_diagonal};
-use crate::{GlobalOrdinal, Result};
+use crate::{GlobalOrdinal, LocalOrdinal, Result};
 
 /// Most unknowns of a level that is not coarsened.
 const FEW: u64 = 400;
@@ -93,7 +93,7 @@ impl<S: Staging + Spmv> SmoothedAggregation<S> {
         loop {
             let a = coarsenings.last().map_or(matrix, Coarsening::coarse);
             let (rows, columns) = (a.graph().rows(), a.graph().columns());
-            let inverse = agree(comm, inverse(a))?;
+            let inverse = agree(comm, inverse(&host, a))?;
             let largest = largest(&host, &of_host, (a, &map), &inverse)?;
             let mut all = [rows as u64];
             comm.all_sum_u64(&mut all);
@@ -141,13 +141,13 @@ impl<S: Staging + Spmv> SmoothedAggregation<S> {
         let comm = links.comm();
         let (mut finer, last) = (matrix, self.coarsenings.len());
         for (at, coarsening) in self.coarsenings.iter_mut().enumerate() {
-            let inverse = agree(comm, inverse(finer))?;
+            let inverse = agree(comm, inverse(&self.host, finer))?;
             coarsening.refill(&self.host, comm, finer)?;
             space.overwrite(&inverse, &mut self.hierarchy.levels[at].inverse)?;
             space.overwrite(coarsening.coarse().values(), self.coarse[at].matrix.values_mut())?;
             finer = coarsening.coarse();
         }
-        let inverse = agree(comm, inverse(finer))?;
+        let inverse = agree(comm, inverse(&self.host, finer))?;
         space.overwrite(&inverse, &mut self.hierarchy.levels[last].inverse)?;
         self.invert_last(space, links)
     }
@@ -188,7 +188,12 @@ fn check(matrix: &CrsMatrix, map: &Map, near_null: &NearNull) -> Result<()> {
 }
 
 /// D^-1.
-fn inverse(a: &CrsMatrix) -> Result<Vec<f64>> {
+fn inverse<H: HostSpace>(space: &H, a: &CrsMatrix) -> Result<Vec<f64>> {
+    // NaN is no reciprocal of a positive number: the slow way then names the row.
+    let inverse = space.map(a.graph().rows(), |row| a.get(row, row as LocalOrdinal).map_or(f64::NAN, f64::recip))?;
+    if inverse.iter().all(|&value| value > 0.0 && value.is_finite()) {
+        return Ok(inverse);
+    }
     Ok(inverse_of_diagonal(&a.diagonal()?)?.into_parts().1)
 }
 
