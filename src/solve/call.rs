@@ -70,7 +70,9 @@ impl<S: CgSteps> Default for Options<'_, S> {
 impl<S: CgSteps> fmt::Debug for Options<'_, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Options { rtol, atol, max_iterations, method, null_space, .. } = self;
-        write!(f, "Options {{ {rtol:?}, {atol:?}, {max_iterations}, {method:?}, {null_space:?}, .. }}")
+        let mut shown = f.debug_struct("Options");
+        shown.field("rtol", rtol).field("atol", atol).field("max_iterations", max_iterations);
+        shown.field("method", method).field("null_space", null_space).finish_non_exhaustive()
     }
 }
 

@@ -1,6 +1,7 @@
 //! Iterative methods, written once for every space: Krylov methods and Newton's method.
 //!
-//! They name no backend, loop over no data and allocate nothing inside an iteration.
+//! They name no backend and loop over no data. [`solve()`] solves a linear system in one call; [`cg()`] takes a workspace, which many solves
+//! share, and allocates nothing.
 //!
 //! ```
 //! use minifenl::comm::Solo;

@@ -188,7 +188,7 @@ fn check(matrix: &CrsMatrix, map: &Map, near_null: &NearNull) -> Result<()> {
 }
 
 /// D^-1.
-fn inverse<H: HostSpace>(space: &H, a: &CrsMatrix) -> Result<Vec<f64>> {
+fn inverse(space: &Threads, a: &CrsMatrix) -> Result<Vec<f64>> {
     // NaN is no reciprocal of a positive number: the slow way then names the row.
     let inverse = space.map(a.graph().rows(), |row| a.get(row, row as LocalOrdinal).map_or(f64::NAN, f64::recip))?;
     if inverse.iter().all(|&value| value > 0.0 && value.is_finite()) {

@@ -5,12 +5,13 @@ use super::{difference, gpu, wave};
 use minifenl::blas::Reductions;
 use minifenl::comm::Solo;
 use minifenl::solve::{
-    CgParams, CgSlot, CgSteps, CgWorkspace, Identity, LinearSystem, Reason, SingleLaunch, SolveInfo, cg,
-    cg_single_launch,
+    CgParams, CgSlot, CgSteps, CgWorkspace, Identity, LinearSystem, Method, NullSpace, Options, Reason, SingleLaunch,
+    SolveInfo, cg, cg_single_launch,
 };
 use minifenl::space::{Array, Cuda, CudaMemory, ExecutionSpace, MemorySpace, Serial};
-use minifenl::sparse::{CrsMatrix, DeviceValue, Format, Operator};
+use minifenl::sparse::{CrsMatrix, DeviceValue, Format, Operator, Spmv};
 use minifenl::{Error, Result};
+use std::ops::Sub;
 
 const PARAMS: CgParams = CgParams::new(1e-11, 1000);
 
@@ -107,6 +108,46 @@ fn cg_agrees_with_serial_in_every_format() {
         agrees(&space, &single(&a), 1e-11);
     }
     agrees(&space, &uneven(37_000), 1e-11);
+}
+
+/// By GMRES, BiCGStab and CG, with an absolute tolerance and a null space: as on the host.
+#[test]
+fn solves_in_one_call_agree_with_serial() {
+    let Some(space) = gpu("solves_in_one_call_agree_with_serial") else { return };
+    let symmetric = laplace(neighbours([21, 17, 13]), 0.0);
+    let (mut drifting, graph) = (laplace(neighbours([21, 17, 13]), 0.1), symmetric.graph().clone());
+    let (_, values) = drifting.parts_mut();
+    for row in 0..graph.rows() {
+        for entry in graph.row_range(row) {
+            values[entry] += 0.3 * f64::from(graph.entries()[entry]).sub(row as f64).signum();
+        }
+    }
+    let mut neumann = symmetric.clone();
+    let (_, values) = neumann.parts_mut();
+    for row in 0..graph.rows() {
+        let diagonal = graph.row_range(row).find(|&entry| graph.entries()[entry] as usize == row).unwrap();
+        values[diagonal] = graph.row(row).len() as f64 - 1.0;
+    }
+    let (restarted, singular) = (Method::Gmres { restart: 20 }, NullSpace::Constants);
+    for (a, method, null_space) in [
+        (&drifting, restarted, NullSpace::Trivial),
+        (&drifting, Method::BiCgStab, NullSpace::Trivial),
+        (&neumann, Method::Cg, singular),
+        (&neumann, restarted, singular),
+    ] {
+        fn run<S: CgSteps + Spmv<f64>>(space: &S, a: &CrsMatrix, by: (Method, NullSpace)) -> (SolveInfo, Vec<f64>) {
+            let (a, b) = (a.upload(space).unwrap(), space.upload(&wave(a.graph().rows(), 0.77)).unwrap());
+            let mut x = space.zeros(a.graph().rows()).unwrap();
+            let options = Options { rtol: 0.0, atol: 1e-8, method: by.0, null_space: by.1, ..Options::default() };
+            let (b, there) = (S::Memory::slice(&b), S::Memory::slice_mut(&mut x));
+            let info = minifenl::solve::solve(space, &a, b, there, options).unwrap();
+            (info, space.download(&x).unwrap())
+        }
+        let ((there, x), (here, y)) = (run(&space, a, (method, null_space)), run(&Serial, a, (method, null_space)));
+        assert_eq!((there.reason, here.reason), (Reason::AbsoluteTolerance, Reason::AbsoluteTolerance));
+        let difference = difference(&x, &y);
+        assert!(difference < 1e-5, "{method:?}, {null_space:?}: {difference:e}, {there:?}, {here:?}");
+    }
 }
 
 #[test]
