@@ -67,7 +67,7 @@ impl NonlinearProblem<Threads> for Step<'_> {
         self.fill.assemble(self.space, &kernel, &mut self.matrix, residual)
     }
 
-    fn solve(&mut self, rhs: &[f64], delta: &mut [f64], _: Option<f64>) -> Result<SolveInfo> {
+    fn solve(&mut self, _: &[f64], rhs: &[f64], delta: &mut [f64], _: Option<f64>) -> Result<SolveInfo> {
         delta.fill(0.0);
         let (mut jacobi, method) = (Jacobi::new(self.space, &self.matrix.diagonal()?)?, Method::Gmres { restart: 30 });
         let options = Options { rtol: 1e-6, method, preconditioner: Some(&mut jacobi), ..Options::default() };
