@@ -10,7 +10,7 @@ import minifenl
 
 def laplace(n):
     """Seven-point differences on n^3 interior points."""
-    line = sp.diags([-1, 2, -1], [-1, 0, 1], (n, n))
+    line = sp.diags([-1.0, 2.0, -1.0], [-1, 0, 1], (n, n))
     one = sp.identity(n)
     return sp.csr_matrix(sum(sp.kron(sp.kron(*pair[:2]), pair[2]) for pair in [(line, one, one), (one, line, one), (one, one, line)]))
 
@@ -89,7 +89,7 @@ def test_a_start_and_an_absolute_tolerance():
         (lambda: minifenl.solve(-sp.identity(3), np.ones(3)), (ValueError, RuntimeError), "."),
         (lambda: minifenl.solve(sp.csr_matrix((3, 3)), np.ones(3), preconditioner="jacobi"), ValueError, "diagonal"),
         (lambda: minifenl.solve(laplace(9), np.ones(729), preconditioner="none", maxiter=2), RuntimeError, "2"),
-        (lambda: minifenl.solve(sp.identity(3), np.ones(3), rtol=np.nan), ValueError, "tolerance"),
+        (lambda: minifenl.solve(sp.identity(3), np.ones(3), rtol=np.nan), ValueError, "rtol"),
     ],
 )
 def test_what_is_wrong_is_an_exception_that_names_it(call, kind, text):
