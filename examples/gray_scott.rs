@@ -10,7 +10,7 @@
 //! (u - u_old) / dt = ...              implicit Euler; the reaction cancels in the balance of u + v
 //!
 //! once        graph, plan of the fill
-//! each step   Newton: fill with u_old and v_old as given fields;  GMRES with Jacobi's preconditioner
+//! each step   Newton: fill with u_old and v_old as given fields;  GMRES with the inverse of each node's 2 x 2 block
 //! ```
 
 use minifenl::element::equations::{EquationAt, Field, Point, Poisson, Weak};
@@ -69,7 +69,7 @@ impl NonlinearProblem<Threads> for Step<'_> {
 
     fn solve(&mut self, _: &[f64], rhs: &[f64], delta: &mut [f64], _: Option<f64>) -> Result<SolveInfo> {
         delta.fill(0.0);
-        let (mut jacobi, method) = (Jacobi::new(self.space, &self.matrix.diagonal()?)?, Method::Gmres { restart: 30 });
+        let (mut jacobi, method) = (Jacobi::of_blocks(self.space, &self.matrix, 2)?, Method::Gmres { restart: 30 });
         let options = Options { rtol: 1e-6, method, preconditioner: Some(&mut jacobi), ..Options::default() };
         solve(self.space, &self.matrix, rhs, delta, options)
     }

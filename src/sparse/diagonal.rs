@@ -1,7 +1,7 @@
 //! The diagonal of a matrix, and diagonal matrices.
 
 use super::{CrsGraph, CrsMatrix};
-use crate::space::{Item, try_collect};
+use crate::space::{Item, try_collect, try_reserve};
 use crate::{Error, LocalOrdinal, Result, RowOffset};
 use std::sync::Arc;
 
@@ -36,9 +36,83 @@ pub(crate) fn inverse_of_diagonal(diagonal: &[f64]) -> Result<CrsMatrix> {
     CrsMatrix::new(Arc::new(CrsGraph::trusted(row_map, entries, rows)), values)
 }
 
+/// Returns the block diagonal matrix with the inverses of the diagonal blocks of `dofs` rows each, `dofs` entries per row. Entries that the
+/// graph lacks are 0.
+pub(crate) fn inverse_of_blocks(matrix: &CrsMatrix, dofs: usize) -> Result<CrsMatrix> {
+    let rows = matrix.graph().rows();
+    if dofs == 0 || rows % dofs != 0 {
+        return Err(Error::Invalid(format!("blocks of {dofs} rows: expected a divisor of the {rows} rows")));
+    }
+    let (mut values, mut block) = (Vec::new(), vec![0.0; dofs * dofs]);
+    try_reserve("inverse blocks of the diagonal", &mut values, rows * dofs)?;
+    for first in (0..rows).step_by(dofs) {
+        for (k, item) in block.iter_mut().enumerate() {
+            let column = (first + k % dofs) as LocalOrdinal;
+            *item = matrix.get(first + k / dofs, column).unwrap_or(0.0);
+        }
+        if !invert(&mut block, dofs) {
+            let rows = format!("{first}..{}", first + dofs);
+            return Err(Error::Invalid(format!("the diagonal block of rows {rows} is singular or not finite")));
+        }
+        values.extend_from_slice(&block);
+    }
+    let row_map = try_collect("row offsets of the blocks", (0..rows + 1).map(|row| (dofs * row) as RowOffset))?;
+    let column = |k: usize| (k / dofs / dofs * dofs + k % dofs) as LocalOrdinal;
+    let entries = try_collect("columns of the blocks", (0..rows * dofs).map(column))?;
+    CrsMatrix::new(Arc::new(CrsGraph::trusted(row_map, entries, rows)), values)
+}
+
+/// Inverts a matrix `[n][n]` in place by Gauss and Jordan with row pivots. Returns false where it is singular or the inverse is not finite.
+fn invert(a: &mut [f64], n: usize) -> bool {
+    let mut order: Vec<usize> = (0..n).collect();
+    for k in 0..n {
+        let pivot = (k..n).max_by(|&i, &j| a[i * n + k].abs().total_cmp(&a[j * n + k].abs())).unwrap_or(k);
+        order.swap(k, pivot);
+        (0..n).for_each(|j| a.swap(k * n + j, pivot * n + j));
+        let inverse = a[k * n + k].recip();
+        a[k * n + k] = 1.0;
+        (0..n).for_each(|j| a[k * n + j] *= inverse);
+        for i in (0..n).filter(|&i| i != k) {
+            let factor = std::mem::replace(&mut a[i * n + k], 0.0);
+            (0..n).for_each(|j| a[i * n + j] -= factor * a[k * n + j]);
+        }
+    }
+    // Columns are those of the permuted rows.
+    for i in 0..n {
+        let row = a[i * n..(i + 1) * n].to_vec();
+        order.iter().zip(row).for_each(|(&j, value)| a[i * n + j] = value);
+    }
+    a.iter().all(|value| value.is_finite())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn blocks_times_their_inverses_are_the_unit_matrix() {
+        // Full rows of 6 columns; the first pivot of the first block is 0, so that rows are exchanged.
+        let values: Vec<f64> = (0..36).map(|k| if k == 0 { 0.0 } else { (1.7 * (k * k) as f64).sin() }).collect();
+        let graph = CrsGraph::new((0..=6).map(|row| 6 * row).collect(), (0..36).map(|k| k % 6).collect(), 6).unwrap();
+        let matrix = CrsMatrix::new(Arc::new(graph), values).unwrap();
+        for dofs in [1, 2, 3, 6] {
+            let singular = dofs == 1;
+            let inverse = inverse_of_blocks(&matrix, dofs);
+            assert_eq!(inverse.is_err(), singular);
+            let Ok(inverse) = inverse else { continue };
+            for (i, j) in (0..6).flat_map(|i| (0..6u32).map(move |j| (i, j))) {
+                let own = i / dofs * dofs;
+                let of = |k: usize| matrix.get(i, k as u32).unwrap() * inverse.get(k, j).unwrap_or(0.0);
+                let product: f64 = (own..own + dofs).map(of).sum();
+                let unit = f64::from(u8::from(i == j as usize));
+                let expected = if own <= j as usize && (j as usize) < own + dofs { unit } else { 0.0 };
+                assert!((product - expected).abs() < 1e-12, "{dofs}: ({i}, {j}) is {product}");
+            }
+        }
+        let error = |dofs| inverse_of_blocks(&matrix, dofs).unwrap_err().to_string();
+        assert_eq!(error(1), "the diagonal block of rows 0..1 is singular or not finite");
+        assert_eq!(error(4), "blocks of 4 rows: expected a divisor of the 6 rows");
+    }
 
     #[test]
     fn the_diagonal_is_found_and_a_missing_or_useless_one_named() {

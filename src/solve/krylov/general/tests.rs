@@ -101,6 +101,28 @@ fn fewer_all_reduces_than_modified_gram_schmidt_would_take() {
     assert!(info.reductions >= 3 + 3 * info.iterations, "{info:?}");
 }
 
+/// Blocks of two rows that are coupled more strongly than neighbours are.
+#[test]
+fn block_jacobi_takes_fewer_iterations_than_jacobi() {
+    let n = 80;
+    let entry = |i: usize, j: usize| match i.abs_diff(j) {
+        0 => 2.0 + (i % 7) as f64,
+        _ if i / 2 == j / 2 => 1.8 + (i % 5) as f64 - 3.0 * f64::from(u8::from(i < j)),
+        2 => -0.3,
+        _ => 0.0,
+    };
+    let a = dense(&(0..n).map(|i| (0..n).map(|j| entry(i, j)).collect()).collect::<Vec<_>>());
+    let b = wave(n, 0.77);
+    let mut blocks = Jacobi::of_blocks(&Serial, &a, 2).unwrap();
+    let mut diagonal = Jacobi::new(&Serial, &a.diagonal().unwrap()).unwrap();
+    let by = |jacobi: &mut Jacobi<Serial>| {
+        run(&Serial, &a, &b, Options { preconditioner: Some(jacobi), ..tight(GENERAL[0]) }).unwrap()
+    };
+    let ((with_blocks, x), (plain, y)) = (by(&mut blocks), by(&mut diagonal));
+    assert!(2 * with_blocks.iterations < plain.iterations, "{with_blocks:?}, {plain:?}");
+    assert!(x.iter().zip(&y).all(|(x, y)| (x - y).abs() < 1e-10));
+}
+
 #[test]
 fn failures_are_typed() {
     let (a, n) = (convection(60, 2.2, 0.5), 60);

@@ -1,10 +1,10 @@
-//! The diagonal of the matrix as a preconditioner.
+//! The diagonal of the matrix, or its diagonal blocks, as a preconditioner.
 
 use super::Preconditioner;
 use crate::Result;
 use crate::blas::Blas;
 use crate::space::{ExecutionSpace, Slice};
-use crate::sparse::{CrsMatrix, Spmv, inverse_of_diagonal};
+use crate::sparse::{CrsMatrix, Spmv, inverse_of_blocks, inverse_of_diagonal};
 
 /// Jacobi preconditioner: z_i = r_i / a_ii over the owned unknowns, on every space. It helps where the rows of a matrix differ in
 /// scale, and is exact for diagonal matrices.
@@ -44,6 +44,16 @@ impl<S: ExecutionSpace> Jacobi<S> {
     /// finite; [`Error::OutOfMemory`](crate::Error::OutOfMemory).
     pub fn new(space: &S, diagonal: &[f64]) -> Result<Self> {
         Ok(Jacobi { inverse: inverse_of_diagonal(diagonal)?.upload(space)? })
+    }
+
+    /// Makes the preconditioner from the diagonal blocks of `dofs` rows, those of a node with `dofs` unknowns: z = (inverse of the block) r.
+    /// Stores 12 `dofs` + 8 bytes per row. The matrix is in the memory of the host; ghost columns are ignored.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`](crate::Error::Invalid) unless `dofs` divides the rows, and naming the first block that is singular;
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory).
+    pub fn of_blocks(space: &S, matrix: &CrsMatrix, dofs: usize) -> Result<Self> {
+        Ok(Jacobi { inverse: inverse_of_blocks(matrix, dofs)?.upload(space)? })
     }
 }
 
