@@ -58,12 +58,8 @@ impl Blocks {
         Ok(Blocks { phases: coloured(elem_node)?, adds: Adds::Plain })
     }
 
-    /// Calls `work` with the elements of each block, phase by phase.
-    pub(super) fn for_each(
-        &self,
-        space: &Threads,
-        work: impl Fn(Range<usize>) -> Result<()> + Send + Sync,
-    ) -> Result<()> {
+    /// Calls `work` with the elements of each block, phase by phase. One copy for all kernels.
+    pub(super) fn for_each(&self, space: &Threads, work: &(dyn Fn(Range<usize>) -> Result<()> + Sync)) -> Result<()> {
         // The end of try_for_each separates the phases.
         self.phases.iter().try_for_each(|blocks| space.try_for_each(blocks.par_iter(), |elems| work(elems.clone())))
     }

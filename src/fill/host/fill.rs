@@ -14,11 +14,8 @@ use crate::fill::{Additions, Parts, Strategy, Wanted};
 use crate::graph::{ElemGraph, Graph, with_positions};
 use crate::mesh::ElemNode;
 use crate::space::Threads;
-use crate::space::atomic::AtomicU64;
 use crate::sparse::{CrsGraph, CrsMatrix};
-use rayon::prelude::*;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
 
 /// A strategy on host memory, prepared for a graph whose elements have `NN` nodes, and its working memory. It shares the
 /// graph's pattern, positions and element-node table.
@@ -144,7 +141,7 @@ impl<const NN: usize> Fill<NN> {
         match &mut self.method {
             Method::Blocks(blocks) => {
                 let sums = SharedSums::new(space, &self.crs, output);
-                blocks.for_each(space, |elems| add_elems(kernel, elems, graph, sums, &blocks.adds))
+                blocks.for_each(space, &|elems| add_elems(kernel, elems, graph, sums, &blocks.adds))
             }
             Method::Gather(gather) => gather.assemble(space, kernel, graph, output),
         }
@@ -167,15 +164,6 @@ impl<const NN: usize> Fill<NN> {
     /// [`Strategy::Gather`], which writes each sum once. One pass over the table.
     pub fn additions(&self, space: &Threads) -> Option<Additions> {
         let Method::Blocks(Blocks { adds, .. }) = &self.method else { return None };
-        let (nodes, rows, [plain, atomic]) =
-            (self.elem_node().as_slice(), self.crs.rows(), [(); 2].map(|()| AtomicU64::new(0)));
-        space.for_each(nodes.par_chunks(Threads::CHUNK), |nodes| {
-            let rows = nodes.iter().filter(|&&node| (node as usize) < rows);
-            let [all, of_atomics] =
-                rows.fold([0, 0], |[all, of_atomics], &row| [all + 1, of_atomics + u64::from(adds.are_atomic(row))]);
-            plain.fetch_add((all - of_atomics) * (NN as u64 + 1), Relaxed);
-            atomic.fetch_add(of_atomics * (NN as u64 + 1), Relaxed);
-        });
-        Some(Additions { atomic: atomic.into_inner(), plain: plain.into_inner() })
+        Some(adds.count(space, self.elem_node(), self.crs.rows()))
     }
 }

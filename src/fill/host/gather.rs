@@ -27,6 +27,9 @@ const SLACK: f64 = 1.25;
 /// Elements per task if all element matrices are stored.
 const BLOCK: usize = 32 * LANES;
 
+/// Work on a numbered piece of two arrays. The loops over pieces are compiled once for all kernels.
+type OfPiece<'a, R> = dyn Fn((usize, (&mut [f64], &mut [f64]))) -> R + Sync + 'a;
+
 /// Lists of each row's elements, and the storage of the element matrices.
 #[derive(Debug)]
 pub(super) struct Gather<const NN: usize> {
@@ -108,14 +111,15 @@ impl<const NN: usize> Gather<NN> {
                 compute_all(space, kernel, wanted, elem_count, (matrices, residuals))?;
                 let terms = |slot: usize| (&matrices[slot * NN..][..NN], residuals[slot]);
                 with_positions!(graph.elem.positions(), positions => {
-                    space.for_each(pieces, |(piece, (mut values, residual))| {
+                    let work: &OfPiece<()> = &|(piece, (mut values, residual))| {
                         let mut residual = residual.iter_mut();
                         for (slots, len) in rows(piece) {
                             let (row, rest) = values.split_at_mut(len);
                             values = rest;
                             add_up(slots, terms, positions, row, residual.next(), (sum, wanted));
                         }
-                    });
+                    };
+                    space.for_each(pieces, work);
                 });
                 Ok(())
             }
@@ -183,7 +187,7 @@ fn compute_all<const NN: usize>(
 ) -> Result<()> {
     // The matrices of an element are contiguous, so blocks of elements write disjoint chunks.
     let arrays = matrices.par_chunks_mut(BLOCK * NN * NN).zip(residuals.par_chunks_mut(BLOCK * NN));
-    space.try_for_each(arrays.enumerate(), |(block, (matrices, residuals))| {
+    let work: &OfPiece<Result<()>> = &|(block, (matrices, residuals))| {
         with_batch(|batch| {
             let elems = block * BLOCK..elem_count.min((block + 1) * BLOCK);
             let mut evaluate = kernel.evaluator(wanted, elems.clone())?;
@@ -195,5 +199,6 @@ fn compute_all<const NN: usize>(
             }
             Ok(())
         })?
-    })
+    };
+    space.try_for_each(arrays.enumerate(), work)
 }

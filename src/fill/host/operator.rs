@@ -248,7 +248,7 @@ impl<const D: usize> ElementOperator<D> {
             }
         });
         let rows = Rows { cells: atomic_view(out.as_flattened_mut()), fixed };
-        blocks.for_each(space, |elems| {
+        blocks.for_each(space, &|elems| {
             rows.add(&batch, elems, &blocks.adds);
             Ok(())
         })

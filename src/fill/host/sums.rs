@@ -5,15 +5,17 @@ use super::kernel::{ElementBatch, ElementKernel};
 use super::locality::prefetch_sums;
 use super::parts::{Output, Pattern};
 use crate::contraction::Sum;
-use crate::fill::Wanted;
+use crate::fill::{Additions, Wanted};
 use crate::graph::{Position, with_positions};
+use crate::mesh::ElemNode;
 use crate::space::Threads;
-use crate::space::atomic::{AtomicF64, add, add_unshared, atomic_view};
+use crate::space::atomic::{AtomicF64, AtomicU64, add, add_unshared, atomic_view};
 use crate::space::lanes::LANES;
 use crate::sparse::CrsGraph;
 use crate::{LocalOrdinal, Result};
 use rayon::prelude::*;
 use std::ops::Range;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// Which additions to rows are atomic.
 #[derive(Debug)]
@@ -35,6 +37,19 @@ impl Adds {
             Adds::Plain => false,
             Adds::AtSeams(on_seam) => on_seam[row as usize] != 0,
         }
+    }
+
+    /// Counts the additions to the first `rows` rows: to each, the row of an element matrix and a residual.
+    pub fn count(&self, space: &Threads, elem_node: &ElemNode, rows: usize) -> Additions {
+        let (per_row, [plain, atomic]) = (elem_node.nodes_per_elem() as u64 + 1, [(); 2].map(|()| AtomicU64::new(0)));
+        space.for_each(elem_node.as_slice().par_chunks(Threads::CHUNK), |nodes| {
+            let rows = nodes.iter().filter(|&&node| (node as usize) < rows);
+            let [all, of_atomics] =
+                rows.fold([0, 0], |[all, of_atomics], &row| [all + 1, of_atomics + u64::from(self.are_atomic(row))]);
+            plain.fetch_add((all - of_atomics) * per_row, Relaxed);
+            atomic.fetch_add(of_atomics * per_row, Relaxed);
+        });
+        Additions { atomic: atomic.into_inner(), plain: plain.into_inner() }
     }
 
     /// Adds terms of a row to cells of the row.
