@@ -115,7 +115,7 @@ fn block_jacobi_takes_fewer_iterations_than_jacobi() {
     let b = wave(n, 0.77);
     let mut blocks = Jacobi::of_blocks(&Serial, &a, 2).unwrap();
     let mut diagonal = Jacobi::new(&Serial, &a.diagonal().unwrap()).unwrap();
-    let by = |jacobi: &mut Jacobi<Serial>| {
+    let by = |jacobi: &mut Jacobi<Threads>| {
         run(&Serial, &a, &b, Options { preconditioner: Some(jacobi), ..tight(GENERAL[0]) }).unwrap()
     };
     let ((with_blocks, x), (plain, y)) = (by(&mut blocks), by(&mut diagonal));
