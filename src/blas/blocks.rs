@@ -1,4 +1,4 @@
-//! Sums over blocks of fixed length: what the reductions of host spaces have in common.
+//! Sums over blocks of fixed length: what the reductions of hosts have in common.
 
 use crate::Result;
 use crate::error::check_length;

@@ -13,7 +13,7 @@ use rayon::prelude::*;
 use std::any::TypeId;
 use std::time::Instant;
 
-/// Measures operations per second in `f32` or `f64` on all threads of a host space; the best of 5 passes.
+/// Measures operations per second in `f32` or `f64` on all threads; the best of 5 passes.
 pub fn peak<T: Real>(space: &Threads) -> f64 {
     let rounds = 200_000;
     let mut operations = vec![0u64; space.concurrency()];

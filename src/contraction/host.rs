@@ -1,4 +1,4 @@
-//! The nine contractions on host spaces: per cell one matrix product, for any strides.
+//! The nine contractions on hosts: per cell one matrix product, for any strides.
 //!
 //! out[c, l, r] = sum_k left[c, l, k] right[c, r, k]; k runs over points and dimensions through a table of offsets. The
 //! layout selects the kernel:

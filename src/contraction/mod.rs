@@ -114,7 +114,7 @@ type In<'a, S, T, const R: usize> = Strided<<<S as Contract>::Memory as MemorySp
 /// An output view in the memory of a space.
 type Out<'a, S, T, const R: usize> = Strided<<<S as Contract>::Memory as MemorySpace>::Unique<'a, T>, R>;
 
-/// Computes the nine contractions: every host space, a GPU, and a GPU with a selected algorithm.
+/// Computes the nine contractions: threads of a host, a GPU, and a GPU with a selected algorithm.
 pub trait Contract {
     /// The memory of its views.
     type Memory: MemorySpace;

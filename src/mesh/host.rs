@@ -1,5 +1,4 @@
-//! Meshes in host memory: one implementation for [`Serial`](crate::space::Serial) and
-//! [`Threads`](crate::space::Threads).
+//! Meshes in host memory.
 //!
 //! Corners of an element go around the bottom and then around the top, as [`Mesh`] says. Meanwhile generation reads a
 //! table of 4 bytes per node: grid position -> local node.

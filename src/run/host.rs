@@ -1,4 +1,4 @@
-//! The main job on host spaces.
+//! The main job on hosts.
 
 use super::Job;
 use crate::comm::Communicator;

@@ -1,4 +1,4 @@
-//! The host spaces Serial and Threads. Both process the same chunks, so every host kernel is written once.
+//! The space of hosts. Any number of threads processes the same chunks.
 
 use super::share::Share;
 use super::{Array, ExecutionSpace, HostMemory, Item, SCALARS, choice::named_choice, memory, start};

@@ -1,5 +1,4 @@
-//! The fill on host memory: one implementation for [`Serial`](crate::space::Serial) and
-//! [`Threads`](crate::space::Threads). Files `blocks` and `gather` hold the strategies.
+//! The fill on host memory. Files `blocks` and `gather` hold the strategies.
 //!
 //! An [`ElementKernel`] computes batches of element matrices; a [`Fill`] adds them to the rows.
 

@@ -1,5 +1,4 @@
-//! Graphs on host memory: one implementation for [`Serial`](crate::space::Serial) and
-//! [`Threads`](crate::space::Threads).
+//! Graphs on host memory.
 //!
 //! One file per strategy: [`gather`] builds both graphs in one pass; [`map`], [`dashmap`] and [`sort`] build the sparsity
 //! pattern, and [`positions`] then finds the element graph in it.

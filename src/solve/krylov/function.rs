@@ -1,4 +1,4 @@
-//! Functions as operators and preconditioners on host spaces: for matrices in a format of another crate, and for those that are
+//! Functions as operators and preconditioners on hosts: for matrices in a format of another crate, and for those that are
 //! never stored.
 //!
 //! With several ranks the function must exchange ghost values itself; [`DistributedOperator`](super::DistributedOperator) does so for
