@@ -84,8 +84,6 @@ const DECREASE: f64 = 1e-4;
 
 /// Forcing term of the first step, and largest of all.
 const FIRST: f64 = 1e-2;
-/// Part of Newton's target to which the first step from an improved start is solved: it may be the last one.
-const AT_ONCE: f64 = 0.1;
 
 /// Part of Newton's target to which the last step is solved: steps that are solved to a fixed tolerance end as far below it, which leaves an
 /// algebraic error well below that of the discretisation.
@@ -231,7 +229,8 @@ pub fn newton<S: Blas>(
             return Err(Error::NotConverged { method: "Newton", iterations: step, residual: norm, tolerance: target });
         }
         // J delta = F, x -= delta
-        let first = if info.is_improved { AT_ONCE * target / norm } else { FIRST };
+        // A step from an improved start may be the last one, and is solved as far as that.
+        let first = if info.is_improved { 0.0 } else { FIRST };
         let forcing = params.is_inexact.then(|| forcing(norm, before, target, first));
         let linear = problem.solve(x, residual, delta, forcing)?;
         before = forcing.map(|forcing| (norm, forcing));

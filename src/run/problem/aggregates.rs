@@ -5,7 +5,7 @@ use super::linear::{LevelNumbers, Linear};
 use crate::comm::{Halo, agree};
 use crate::run::Job;
 use crate::run::cost::Cost;
-use crate::solve::{Cycle, DistributedOperator, NearNull, SmoothedAggregation};
+use crate::solve::{Cycle, DistributedOperator, NearNull, SmoothedAggregation, SolveInfo};
 use crate::space::try_reserve;
 use crate::sparse::{CrsMatrix, Operator};
 use crate::{Error, Result};
@@ -18,7 +18,13 @@ pub(super) struct Aggregates<S: Job> {
     copy: Option<CrsMatrix>,
     /// Exchanges the ghosts of the finest level within a cycle.
     halo: Halo<S>,
+    /// Iterations per decimal digit of the first solve with the levels' values, and whether a later one was much slower.
+    pace: Option<f64>,
+    is_worn: bool,
 }
+
+/// Times as many iterations per digit with older values, after which the levels are refilled.
+const WORN: f64 = 1.5;
 
 /// Constants, or rigid body modes where the unknowns are displacements.
 fn near_null<S: Job>(fine: &Discrete<'_, S>) -> Result<NearNull> {
@@ -37,11 +43,17 @@ impl<S: Job> Aggregates<S> {
     /// Prepares the exchange of the finest level. All ranks call it together.
     pub fn new(fine: &Discrete<'_, S>) -> Result<Self> {
         let links = fine.input.links;
-        Ok(Aggregates { levels: None, copy: None, halo: agree(links.comm(), links.halo(fine.space, fine.map()))? })
+        let halo = agree(links.comm(), links.halo(fine.space, fine.map()))?;
+        Ok(Aggregates { levels: None, copy: None, halo, pace: None, is_worn: false })
     }
 
-    /// Makes the levels of the matrix, or refills them with its new values. All ranks call it together.
+    /// Makes the levels of the matrix, or refills them with its new values where the older ones no longer serve. All ranks call it
+    /// together.
     pub fn prepare(&mut self, fine: &Discrete<'_, S>, linear: &Linear<S>) -> Result<()> {
+        if self.levels.is_some() && !self.is_worn {
+            return Ok(());
+        }
+        (self.pace, self.is_worn) = (None, false);
         let (space, links) = (fine.space, fine.input.links);
         let matrix = agree(links.comm(), linear.assembled(space, &mut self.copy))?;
         match &mut self.levels {
@@ -51,6 +63,14 @@ impl<S: Job> Aggregates<S> {
                 self.levels = Some(SmoothedAggregation::new(space, links, (matrix, fine.map()), near_null)?);
                 Ok(())
             }
+        }
+    }
+
+    /// Compares a solve with the first one that had the levels' values. Ranks have the same numbers.
+    pub fn note(&mut self, info: &SolveInfo) {
+        let pace = info.iterations as f64 / (info.rhs / info.residual).log10();
+        if pace.is_finite() && pace > 0.0 {
+            self.is_worn = pace > WORN * *self.pace.get_or_insert(pace);
         }
     }
 

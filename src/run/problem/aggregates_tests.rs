@@ -117,3 +117,13 @@ fn memory_of_levels_is_forecast() {
     // 682 bytes per node were measured at 65^3.
     assert!((1000.0..1600.0).contains(&more), "{more} bytes per node");
 }
+
+/// From zero to temperatures of 1 and 1000 the Jacobian changes so much that levels of the first step no longer serve; later ones do.
+#[test]
+fn levels_are_refilled_where_they_no_longer_serve() {
+    let mut deck = deck(ProblemKind::Heat, ElementType::Hex8, [33; 3]);
+    deck.problem.t_max = 1000.0;
+    let report = solve(&deck, &Solo, &silent).unwrap();
+    let found: Vec<usize> = report.history.iter().map(|step| step.cg_iterations).collect();
+    assert!(found[1] > 2 * found[0] && found[2..].iter().all(|&later| 2 * later < found[1]), "{found:?}");
+}

@@ -312,6 +312,9 @@ impl<S: Job> NonlinearProblem<S> for Problem<'_, S> {
             let system = LinearSystem { operator: &operator, preconditioner: Identity, comm: links, rhs: residual };
             true_residual(space, &system, delta, workspace)
         })?);
+        if let Some(preconditioner) = &mut self.preconditioner {
+            preconditioner.note(&info);
+        }
         if let Some(notice) = diverged(&info) {
             progress(Event::Notice(&notice));
         }

@@ -8,7 +8,7 @@ use crate::Result;
 use crate::run::Job;
 use crate::run::cost::Cost;
 use crate::run::deck::Preconditioning;
-use crate::solve::Cycle;
+use crate::solve::{Cycle, SolveInfo};
 use crate::space::{Array, MemorySpace, Slice};
 
 /// Levels of either kind.
@@ -44,6 +44,13 @@ impl<'a, S: Job> Levels<'a, S> {
         match self {
             Levels::Boxes(multigrid) => multigrid.prepare(fine, linear, unknowns),
             Levels::Aggregates(aggregates) => aggregates.prepare(fine, linear),
+        }
+    }
+
+    /// Takes note of how a solve went.
+    pub fn note(&mut self, info: &SolveInfo) {
+        if let Levels::Aggregates(aggregates) = self {
+            aggregates.note(info);
         }
     }
 

@@ -21,7 +21,7 @@ const LARGEST: u64 = 80;
 ///
 /// ```
 /// use minifenl::comm::{Links, Map, Solo};
-/// use minifenl::solve::{CgParams, CgWorkspace, LinearSystem, NearNull, SmoothedAggregation, cg};
+/// use minifenl::solve::{NearNull, Options, SmoothedAggregation, solve};
 /// use minifenl::sparse::{CrsGraph, CrsMatrix};
 /// use minifenl::space::Serial;
 /// use std::sync::Arc;
@@ -39,13 +39,11 @@ const LARGEST: u64 = 80;
 /// let values = (0..N).flat_map(|row| graph.row(row).iter().map(move |&column| on_diagonal(row, column)));
 /// let a = CrsMatrix::new(graph.clone(), values.collect())?;
 ///
-/// let (links, map) = (Links::<Threads>::staged(&Solo), Map::new(N as u64, N, vec![])?);
+/// let (links, map) = (Links::staged(&Solo), Map::new(N as u64, N, vec![])?);
 /// let mut levels = SmoothedAggregation::new(&Serial, &links, (&a, &map), NearNull::constants(N, 1)?)?;
-/// let (mut work, mut x, b) = (CgWorkspace::new(&Serial, N, N)?, vec![0.0; N], vec![1.0; N]);
-/// let params = CgParams { tolerance: 1e-8, max_iterations: 30 };
+/// let (mut x, b) = (vec![0.0; N], vec![1.0; N]);
 /// let info = levels.with_cycle(&a, |cycle| {
-///     let mut system = LinearSystem { operator: &a, preconditioner: cycle, comm: &Solo, rhs: &b };
-///     cg(&Serial, &mut system, &mut x, params, &mut work, &mut |_, _| {})
+///     solve(&Serial, &a, &b, &mut x, Options { preconditioner: Some(cycle), ..Options::default() })
 /// })?;
 /// // Plain CG needs 1000.
 /// assert!(info.iterations < 30);
@@ -87,7 +85,7 @@ impl<S: Staging + Spmv> SmoothedAggregation<S> {
     ) -> Result<Self> {
         let comm = links.comm();
         let host = agree(comm, check(matrix, map, &near_null).and_then(|()| space.host()))?;
-        let of_host = Links::<Threads>::staged(comm);
+        let of_host = Links::staged(comm);
         let (mut coarsenings, mut coarse, mut levels) = (Vec::<Coarsening>::new(), Vec::new(), Vec::new());
         let (mut map, mut near_null) = (map.clone(), near_null);
         loop {

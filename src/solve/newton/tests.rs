@@ -241,7 +241,7 @@ fn a_better_start_is_taken_and_a_worse_one_is_not() {
     let (info, asked) = run(1.4143, params);
     let norm = 1.4143f64 * 1.4143 - 2.0;
     assert!(info.is_improved && (info.steps[0].residual - norm).abs() < 1e-15 && info.steps.len() < 3, "{info:?}");
-    assert!((asked[0] / (AT_ONCE * 14.0 * params.tolerance / norm) - 1.0).abs() < 1e-9, "{asked:?}");
+    assert!((asked[0] / (BEYOND * 14.0 * params.tolerance / norm) - 1.0).abs() < 1e-9, "{asked:?}");
     for worse in [5.0, f64::NAN, f64::INFINITY] {
         let (info, asked) = run(worse, params);
         assert!(!info.is_improved && info.steps[0].residual == 14.0 && asked[0] == FIRST, "{info:?}");
