@@ -48,9 +48,9 @@ pub(super) fn coarse_boxes(deck: &Deck, fine: &BoxSpec, ranks: usize) -> Vec<(Bo
 }
 
 /// Unknowns above which preset `fast` preconditions, and above which by multigrid, on a host and on a GPU. Below, a host solves in
-/// milliseconds and a GPU in one launch; the levels of a GPU cost more than they save up to about 100^3 nodes
-/// (docs/results/2026-11-24-multigrid.md).
-const MANY: [[u64; 2]; 2] = [[1 << 16; 2], [1 << 17, 1 << 20]];
+/// milliseconds and a GPU in one launch; the levels of a GPU cost more than they save at 80^3 nodes, and less at 96^3
+/// (docs/results/2026-11-25-h100.md).
+const MANY: [[u64; 2]; 2] = [[1 << 16; 2], [1 << 17, 3 << 18]];
 
 /// Returns the deck with the preconditioner of preset `fast` in place of `auto`: multigrid for many unknowns, unless the ranks leave too
 /// many of them to the last level; then Jacobi's. Depends on what all ranks know.
