@@ -18,13 +18,13 @@ pub(super) struct Aggregates<S: Job> {
     copy: Option<CrsMatrix>,
     /// Exchanges the ghosts of the finest level within a cycle.
     halo: Halo<S>,
-    /// Iterations per decimal digit of the first solve with the levels' values, and whether a later one was much slower.
-    pace: Option<f64>,
-    is_worn: bool,
+    /// Iterations per decimal digit of the first solve with the levels' values, and whether a later one needed many more.
+    first_rate: Option<f64>,
+    is_stale: bool,
 }
 
-/// Times as many iterations per digit with older values, after which the levels are refilled.
-const WORN: f64 = 1.5;
+/// Growth of the iterations per digit with values of an earlier matrix, beyond which the levels are refilled.
+const STALE: f64 = 1.5;
 
 /// Constants, or rigid body modes where the unknowns are displacements.
 fn near_null<S: Job>(fine: &Discrete<'_, S>) -> Result<NearNull> {
@@ -44,16 +44,16 @@ impl<S: Job> Aggregates<S> {
     pub fn new(fine: &Discrete<'_, S>) -> Result<Self> {
         let links = fine.input.links;
         let halo = agree(links.comm(), links.halo(fine.space, fine.map()))?;
-        Ok(Aggregates { levels: None, copy: None, halo, pace: None, is_worn: false })
+        Ok(Aggregates { levels: None, copy: None, halo, first_rate: None, is_stale: false })
     }
 
-    /// Makes the levels of the matrix, or refills them with its new values where the older ones no longer serve. All ranks call it
+    /// Makes the levels of the matrix, or refills them with its new values if the solve with the older ones was slow. All ranks call it
     /// together.
     pub fn prepare(&mut self, fine: &Discrete<'_, S>, linear: &Linear<S>) -> Result<()> {
-        if self.levels.is_some() && !self.is_worn {
+        if self.levels.is_some() && !self.is_stale {
             return Ok(());
         }
-        (self.pace, self.is_worn) = (None, false);
+        (self.first_rate, self.is_stale) = (None, false);
         let (space, links) = (fine.space, fine.input.links);
         let matrix = agree(links.comm(), linear.assembled(space, &mut self.copy))?;
         match &mut self.levels {
@@ -68,9 +68,9 @@ impl<S: Job> Aggregates<S> {
 
     /// Compares a solve with the first one that had the levels' values. Ranks have the same numbers.
     pub fn note(&mut self, info: &SolveInfo) {
-        let pace = info.iterations as f64 / (info.rhs / info.residual).log10();
-        if pace.is_finite() && pace > 0.0 {
-            self.is_worn = pace > WORN * *self.pace.get_or_insert(pace);
+        let rate = info.iterations as f64 / (info.rhs / info.residual).log10();
+        if rate.is_finite() && rate > 0.0 {
+            self.is_stale = rate > STALE * *self.first_rate.get_or_insert(rate);
         }
     }
 

@@ -246,7 +246,13 @@ impl<S: Job> NonlinearProblem<S> for Problem<'_, S> {
         let improved = self.timed("nested", |this| preconditioner.nested_start(&this.discrete, &mut this.linear, x));
         self.preconditioner = Some(preconditioner);
         match improved {
-            Err(Error::NotConverged { .. } | Error::NotFinite { .. } | Error::Breakdown { .. }) => Ok(false),
+            // Found on all ranks alike: the boundary values serve then.
+            Err(
+                Error::NotConverged { .. }
+                | Error::NotFinite { .. }
+                | Error::Breakdown { .. }
+                | Error::Underflow { .. },
+            ) => Ok(false),
             improved => improved,
         }
     }

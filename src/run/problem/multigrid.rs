@@ -212,7 +212,7 @@ pub(super) fn assemble<S: Job>(coarse: &mut [OnMesh<'_, S>], unknowns: &Slice<S,
 
 /// Prepares the smoothers of the coarsest levels, which have these matrices, and with `inverts` the last level.
 pub(super) fn prepare<S: Job>(hierarchy: &mut Hierarchy<S>, parts: Vec<Part<'_, '_, S>>, inverts: bool) -> Result<()> {
-    let [Some((first, ..)), Some(_)] = [parts.first(), parts.last()] else { return Ok(()) };
+    let Some((first, ..)) = parts.first() else { return Ok(()) };
     let (space, links, finer) = (first.space, first.input.links, hierarchy.levels.len() - parts.len());
     for ((_, linear, _), level) in parts.iter().zip(&mut hierarchy.levels[finer..]) {
         linear.inverse_diagonal(space, S::Memory::slice_mut(&mut level.inverse))?;

@@ -107,9 +107,7 @@ fn add_interpolated<S: Job>(
     x: &mut Slice<S, f64>,
 ) -> Result<()> {
     let (space, n) = (discrete.space, discrete.map().owned_count());
-    let mut between: Array<S, f64> = space.zeros(n)?;
-    let between = S::Memory::slice_mut(&mut between);
-    hierarchy.interpolate(space, at, coarse, between)?;
-    linear.clear_fixed(discrete, between)?;
-    space.axpy(n, 1.0, between, x)
+    let Some(interpolated) = hierarchy.interpolated(space, at, coarse)? else { return Ok(()) };
+    linear.clear_fixed(discrete, interpolated)?;
+    space.axpy(n, 1.0, interpolated, x)
 }

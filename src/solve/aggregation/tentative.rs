@@ -104,7 +104,7 @@ mod tests {
         is_fixed[10] = true;
         let Tentative { prolongator, near_null, empty } = tentative(&modes, &of_node, 3, &is_fixed).unwrap();
         let graph = prolongator.graph();
-        // One node has three modes; two nodes, of which an unknown is fixed, five, as many as rows.
+        // The aggregate of one node leaves 3 of 6 coarse vectors empty; that of nodes 0 and 3, with 5 free unknowns, leaves one.
         assert_eq!((graph.rows(), graph.columns(), empty.len()), (21, 18, 3 + 1));
         for row in 0..21 {
             let is_in = row < 18 && !is_fixed[row];

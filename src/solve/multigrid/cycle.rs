@@ -77,22 +77,19 @@ impl<S: Staging + Spmv> Hierarchy<S> {
         self.bottom.as_mut().map_or(Ok(()), |bottom| bottom.invert(space, links, last))
     }
 
-    /// Interpolates a vector of level `at + 1` to level `at`. Collective.
+    /// Interpolates a vector of level `at + 1` to level `at`, in memory that the next cycle overwrites; `None` for the last level.
+    /// Collective.
     ///
     /// # Errors
     /// The failure of a device or of communication.
-    pub fn interpolate(
-        &mut self,
-        space: &S,
-        at: usize,
-        coarse: &Slice<S, f64>,
-        fine: &mut Slice<S, f64>,
-    ) -> Result<()> {
+    pub fn interpolated(&mut self, space: &S, at: usize, coarse: &Slice<S, f64>) -> Result<Option<&mut Slice<S, f64>>> {
         let (finer, coarser) = self.levels.split_at_mut(at + 1);
-        let (Some(transfer), Some(level)) = (&mut finer[at].coarser, coarser.first_mut()) else { return Ok(()) };
-        let e = S::Memory::slice_mut(&mut level.e);
-        space.copy(level.rows, coarse, e)?;
-        transfer.prolongation.apply(space, e, fine)
+        let Level { coarser: Some(transfer), y, .. } = &mut finer[at] else { return Ok(None) };
+        let Level { e, rows, .. } = &mut coarser[0];
+        let (e, y) = (S::Memory::slice_mut(e), S::Memory::slice_mut(y));
+        space.copy(*rows, coarse, e)?;
+        transfer.prolongation.apply(space, e, y)?;
+        Ok(Some(y))
     }
 
     /// Returns the cycle as a preconditioner of the first of these operators, finest first, each distributed: those of all levels, or of
