@@ -10,7 +10,7 @@ impl Report {
         let pair_map = self.pair_map.as_ref().map_or(String::new(), pair_map);
         let mut text = self.header() + &pair_map;
         if let Some(plain) = self.plain_start_residual {
-            text += &format!("start       from coarser boxes, residual {plain:.3e} without\n");
+            text += &format!("start       from coarser boxes; at the boundary values ||F|| is {plain:.3e}\n");
         }
         text.push('\n');
         let history = self.history.iter().map(|step| {
