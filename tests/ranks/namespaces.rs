@@ -83,7 +83,7 @@ impl Hosts {
         let [a, b] = ranks;
         let slots = format!("10.99.77.1:{a},10.99.77.2:{b}");
         command.args(["-n", &(a + b).to_string(), "--host", &slots]);
-        command.envs([("OMPI_ALLOW_RUN_AS_ROOT", "1"), ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")]);
+        support::own_session(&mut command);
         command
     }
 

@@ -9,6 +9,6 @@ mod skip;
 
 pub use launched::{Launched, run_cases};
 pub use mutate::Mutator;
-pub use programs::{json, mpirun, root, run};
+pub use programs::{json, mpirun, own_session, root, run};
 pub use random::{Random, noise, random_bits, wave};
 pub use skip::{or_skip, skip};

@@ -2,6 +2,7 @@
 
 use assert_cmd::Command;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Runs a program and returns its exit code, stdout and stderr.
 ///
@@ -17,8 +18,17 @@ pub fn run(program: &str, args: &[&str]) -> (i32, String, String) {
 pub fn mpirun(ranks: usize) -> std::process::Command {
     let mut command = std::process::Command::new("mpirun");
     command.args(["--oversubscribe", "-n", &ranks.to_string()]);
-    command.envs([("OMPI_ALLOW_RUN_AS_ROOT", "1"), ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")]);
+    own_session(&mut command);
     command
+}
+
+/// Lets an `mpirun` run as root, and gives it a session folder that no other `mpirun` uses: two of Open MPI 4.1 that create or remove
+/// the same one at the same time fail with "mkdir ... File exists".
+pub fn own_session(command: &mut std::process::Command) {
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    let name = format!("{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+    command.env("OMPI_MCA_orte_tmpdir_base", std::env::temp_dir().join("minifenl-mpirun").join(name));
+    command.envs([("OMPI_ALLOW_RUN_AS_ROOT", "1"), ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")]);
 }
 
 /// Reads a JSON file.
