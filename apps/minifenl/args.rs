@@ -17,7 +17,7 @@ use minifenl::element::equations::Jacobian;
 use minifenl::files::NamedFile;
 use minifenl::mesh::CoordinateMap;
 use minifenl::run::deck::{
-    Choice, Deck, Device, Forcing, Nodes, Operator, Preconditioning, Preset, ProblemKind, RowLanes,
+    Choice, Deck, Device, Forcing, Nodes, Operator, Preconditioning, Preset, ProblemKind, RowLanes, Solver,
 };
 use minifenl::solve::CgVariant;
 use minifenl::space::{Layout, Scan};
@@ -117,6 +117,9 @@ pub struct Flags {
     /// Temperature at zmax [default: 2]
     #[arg(long, value_name = "T", allow_hyphen_values = true, value_parser = number, value_hint = ValueHint::Other)]
     t_max: Option<f64>,
+    /// Velocity of the term v . grad u, of poisson and diffusion [default: 0,0,0]
+    #[arg(long, value_name = "X,Y,Z", allow_hyphen_values = true, value_parser = three_numbers, value_hint = ValueHint::Other)]
+    advection: Option<[f64; 3]>,
     /// Graph strategy: auto, map, dashmap, gather, sort [default: auto: map; gather with --preset fast]
     #[arg(long, value_name = "NAME", allow_hyphen_values = true, value_parser = auto_or::<Choice<graph::Strategy>>(graph::Strategy::ALL.map(|(_, name)| name)), hide_possible_values = true)]
     graph: Option<Choice<graph::Strategy>>,
@@ -159,6 +162,9 @@ pub struct Flags {
     /// Do exactly N CG iterations per Newton step; the result is not judged (as in miniFE and HPCG)
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = count, value_hint = ValueHint::Other)]
     cg_iterations: Option<usize>,
+    /// Krylov method: auto, cg, gmres (restarted after 30 iterations), bicgstab [default: auto: cg; with --advection gmres]
+    #[arg(long, value_name = "NAME", allow_hyphen_values = true, value_parser = auto_or::<Choice<Solver>>(Solver::ALL.map(|(_, name)| name)), hide_possible_values = true)]
+    solver: Option<Choice<Solver>>,
     /// CG variant: auto, classic, single-reduction [default: auto: classic; with --preset fast one launch for small systems on a GPU]
     #[arg(long, value_name = "NAME", allow_hyphen_values = true, value_parser = auto_or::<Choice<CgVariant>>(CgVariant::ALL.map(|(_, name)| name)), hide_possible_values = true)]
     cg_variant: Option<Choice<CgVariant>>,
@@ -248,6 +254,7 @@ impl Flags {
         set(&mut deck.mesh.map, self.map);
         set(&mut deck.problem.t_min, self.t_min);
         set(&mut deck.problem.t_max, self.t_max);
+        set(&mut deck.problem.advection, self.advection);
         set(&mut deck.graph.strategy, self.graph);
         set(&mut deck.graph.scan, self.scan);
         set(&mut deck.fill.strategy, self.fill);
@@ -262,6 +269,7 @@ impl Flags {
         deck.cg.tolerance = self.cg_tolerance.or(deck.cg.tolerance);
         set(&mut deck.cg.max_iterations, self.cg_max);
         deck.cg.iterations = self.cg_iterations.or(deck.cg.iterations);
+        set(&mut deck.cg.solver, self.solver);
         set(&mut deck.cg.variant, self.cg_variant);
         set(&mut deck.cg.operator, self.operator);
         set(&mut deck.cg.preconditioner, self.preconditioner);

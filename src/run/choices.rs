@@ -40,7 +40,8 @@ pub(super) fn forecast<S: Job>(
         levels += of_level.peak() + 24 * entries as u64 + 8 * (rows + sizes.rows()) + 36 * sizes.rows();
         (finer, rows) = (spec, sizes.rows());
     }
-    let mut forecast = forecast.with(levels);
+    let general = deck.solver().method().bytes(sizes.rows(), sizes.columns());
+    let mut forecast = forecast.with(levels + general);
     if deck.run.vtk.is_some() {
         forecast.vtk = vtk::bytes(&sizes, case);
     }

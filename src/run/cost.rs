@@ -4,7 +4,7 @@
 //! bytes, row offsets and values 8; of the box of hexahedra an element has 8 nodes, its positions 1 byte, an interior row 27 entries.
 //! For other problems [`Shape`] says how many.
 
-use crate::solve::CgVariant;
+use crate::solve::{CgVariant, Method};
 
 /// Sizes of one rank's share.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -70,6 +70,17 @@ pub fn cg_iteration_of(variant: CgVariant, product: Cost, s: Sizes) -> Cost {
         CgVariant::SingleReduction => (72, 2 + 10),
     };
     Cost { bytes: product.bytes + bytes * s.owned, flops: product.flops + flops * s.owned }
+}
+
+/// One iteration of GMRES or BiCGStab: what [`Method`] says of its vectors, with `step` a product and the preconditioner. Of GMRES the
+/// mean up to a restart.
+pub fn general_iteration(method: Method, step: Cost, s: Sizes) -> Cost {
+    let (steps, bytes, flops) = match method {
+        Method::Cg => (1, 72, 10),
+        Method::Gmres { restart } => (1, 40 * (restart as u64 + 1), 4 * (restart as u64 + 1)),
+        Method::BiCgStab => (2, 264, 25),
+    };
+    Cost { bytes: steps * step.bytes + bytes * s.owned, flops: steps * step.flops + flops * s.owned }
 }
 
 /// Count, fill and sort at their bound, then the positions; with several unknowns per node then the expansion: the nodes' graph in,
@@ -139,6 +150,14 @@ mod tests {
         assert_eq!(spmv(NODE), Cost { bytes: 216 + 108 + 16 + 8 + 8, flops: 54 });
         assert_eq!(cg_iteration(NODE), Cost { bytes: 356 + 72, flops: 64 });
         assert_eq!(cg_iteration_of(CgVariant::SingleReduction, spmv(NODE), NODE), Cost { bytes: 356 + 72, flops: 66 });
+        // Vectors as the methods state them: GMRES of up to 2 vectors moves 80 and 160 bytes in turn.
+        let step = Cost { bytes: 1000, flops: 100 };
+        assert_eq!(general_iteration(Method::BiCgStab, step, NODE), Cost { bytes: 2264, flops: 225 });
+        let mean = (80 + 160) / 2;
+        assert_eq!(
+            general_iteration(Method::Gmres { restart: 2 }, step, NODE),
+            Cost { bytes: 1000 + mean, flops: 112 }
+        );
         assert_eq!(graph_scan(NODE).bytes, 20);
         assert_eq!(graph(NODE, Shape::HEX8).bytes, 32 + 108 + 16 + 32 + 64 + 108);
         assert_eq!(fill(NODE, Shape::HEX8, 24, 7, 0), Cost { bytes: 32 + 64 + 32 + 24 * 28, flops: 7 });

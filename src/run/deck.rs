@@ -21,7 +21,7 @@ pub use choice::Choice;
 pub(super) use choice::by_name;
 pub use device::{Chosen, Device};
 pub use lanes::RowLanes;
-pub use named::{Forcing, Operator, Preconditioning, Preset, ProblemKind};
+pub use named::{Forcing, Operator, Preconditioning, Preset, ProblemKind, Solver};
 pub use nodes::Nodes;
 
 use crate::comm::Transport;
@@ -117,11 +117,14 @@ pub struct ProblemDeck {
     pub t_min: f64,
     /// Temperature at the highest z.
     pub t_max: f64,
+    /// Velocity v of the term v . grad u, of `poisson` and `diffusion`.
+    #[serde(deserialize_with = "three_numbers")]
+    pub advection: [f64; 3],
 }
 
 impl Default for ProblemDeck {
     fn default() -> Self {
-        ProblemDeck { kind: ProblemKind::default(), t_min: 1.0, t_max: 2.0 }
+        ProblemDeck { kind: ProblemKind::default(), t_min: 1.0, t_max: 2.0, advection: [0.0; 3] }
     }
 }
 
@@ -196,7 +199,7 @@ impl Default for NewtonDeck {
     }
 }
 
-/// Variant of CG, and when it stops.
+/// Method of the linear solves, and when it stops.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct CgDeck {
@@ -208,7 +211,10 @@ pub struct CgDeck {
     /// Iterations of each solve, whatever the residual; the run is not judged then. By the tolerance when not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub iterations: Option<usize>,
-    /// Variant; `auto` is classic CG, or one launch for a small system on a GPU.
+    /// Krylov method; `auto` is CG, or GMRES for a matrix that is not symmetric.
+    #[serde(with = "by_name")]
+    pub solver: Choice<Solver>,
+    /// Variant of CG; `auto` is classic CG, or one launch for a small system on a GPU.
     #[serde(with = "by_name")]
     pub variant: Choice<CgVariant>,
     /// What the solution multiplies by: a stored matrix or the elements.
@@ -225,6 +231,7 @@ impl Default for CgDeck {
             tolerance: None,
             max_iterations: 10_000,
             iterations: None,
+            solver: Choice::default(),
             variant: Choice::default(),
             operator: Operator::default(),
             preconditioner: Choice::default(),

@@ -32,6 +32,8 @@ pub(super) struct Judged {
     pub error_bound: f64,
     /// Estimate of the error that the solver left.
     pub algebraic_error: f64,
+    /// Whether the equation's matrix is symmetric.
+    pub is_symmetric: bool,
     /// Unknowns that no condition fixes.
     pub free: u64,
     /// Spacing of this rank's elements along z.
@@ -84,6 +86,7 @@ pub(super) fn judged<S: Job>(run: &Run<'_, S>) -> Result<Judged> {
                 case.algebraic_error(newton.info.residual, scale, mesh.map.global_count() as f64)
             }
         },
+        is_symmetric: case.model.is_symmetric(),
         free: free[0],
         spacing,
     })

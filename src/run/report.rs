@@ -21,7 +21,7 @@ pub use phase::{NOISY, PhaseReport, SpreadReport};
 pub use rating::RatingReport;
 
 use super::Deck;
-use super::deck::{Operator, Preconditioning, ProblemKind, by_name};
+use super::deck::{Operator, Preconditioning, ProblemKind, Solver, by_name};
 use super::provenance::ProvenanceReport;
 use crate::element::ElementType;
 use crate::element::equations::Heat;
@@ -129,6 +129,8 @@ pub struct ProblemReport {
     pub t_max: Option<f64>,
     /// K; null for other problems than heat.
     pub conductivity: Option<f64>,
+    /// Velocity of advection; null without.
+    pub advection: Option<[f64; 3]>,
 }
 
 impl ProblemReport {
@@ -141,6 +143,7 @@ impl ProblemReport {
             t_min: of_heat(deck.problem.t_min),
             t_max: of_heat(deck.problem.t_max),
             conductivity: heat.map(|heat| heat.conductivity),
+            advection: deck.has_advection().then_some(deck.problem.advection),
         }
     }
 }
@@ -205,7 +208,7 @@ pub struct StrategiesReport {
     pub kernel: fill::Kernel,
     /// Calls of contractions by kernel `intrepid`, over all ranks and assemblies.
     pub contractions: BTreeMap<&'static str, u64>,
-    /// Of CG: the variant, or "pipelined in one launch".
+    /// Variant of CG, or "pipelined in one launch"; `gmres` or `bicgstab` if one of these solves.
     pub cg: String,
     /// What CG multiplies by. Without a matrix no graph is built.
     #[serde(with = "by_name")]
@@ -225,6 +228,13 @@ pub struct StrategiesReport {
     /// Type of the stored values that products read.
     #[serde(with = "by_name")]
     pub matrix_values: Precision,
+}
+
+impl StrategiesReport {
+    /// The Krylov method: where no other is named, CG with a variant.
+    pub(super) fn solver(&self) -> Solver {
+        self.cg.parse().unwrap_or_default()
+    }
 }
 
 /// Writes a name, or null.

@@ -1,5 +1,6 @@
 //! Makes the report of a run from sums and maxima over the ranks.
 
+use super::deck::Solver;
 use super::judged::{Judged, Run};
 use super::problem::LevelNumbers;
 use super::provenance::{ProvenanceReport, Start};
@@ -41,9 +42,10 @@ fn solved(deck: &Deck, newton: &Ended) -> Vec<Solved> {
     solves(newton).map(solved).collect()
 }
 
-/// The variant of CG that ran, or would have run.
+/// The variant of CG, or the other method, that ran or would have run.
 fn cg_name(deck: &Deck, newton: &Ended) -> String {
     match solves(newton).next() {
+        _ if deck.solver() != Solver::Cg => deck.solver().to_string(),
         Some(info) if info.one_launch => "pipelined in one launch".into(),
         Some(info) => info.variant.to_string(),
         None => deck.cg.variant.or_default().to_string(),

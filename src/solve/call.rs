@@ -31,6 +31,18 @@ pub enum Method {
     BiCgStab,
 }
 
+impl Method {
+    /// Returns the bytes of its vectors for these numbers of owned and of all unknowns; 0 for CG, whose workspace its caller allocates.
+    #[cfg(feature = "cli")]
+    pub(crate) fn bytes(self, rows: u64, columns: u64) -> u64 {
+        match self {
+            Method::Cg => 0,
+            Method::Gmres { restart } => 8 * ((restart as u64 + 2) * rows + columns),
+            Method::BiCgStab => 8 * (5 * rows + columns),
+        }
+    }
+}
+
 /// Method, tolerances, preconditioner and ranks of [`solve`].
 pub struct Options<'a, S: CgSteps> {
     /// Bound of ||b - A x|| / ||b||; 1e-8 by default.

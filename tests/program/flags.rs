@@ -96,6 +96,8 @@ fn all_flags_together_replace_a_deck() {
     expected.insert("mesh.element".into(), "\"hex8\"".into());
     expected.insert("fill.jacobian".into(), "\"analytic\"".into());
     expected.insert("cg.operator".into(), "\"assembled\"".into());
+    expected.insert("cg.solver".into(), "\"auto\"".into());
+    expected.insert("problem.advection".into(), "[0.0, 0.0, 0.0]".into());
     assert_eq!(dumped(&all), expected);
     // The program itself, too.
     let (code, out, err) = support::run("minifenl", &[&all[..], &["--dump-deck"]].concat());

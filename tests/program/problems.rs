@@ -110,6 +110,34 @@ fn strategies_and_threads_do_not_change_the_answer() {
     }
 }
 
+/// Advection: the same exact solution, by GMRES and BiCGStab, with every preconditioner and without a matrix.
+#[test]
+fn advection_is_solved_by_the_methods_for_any_matrix() {
+    let advection = ["--advection", "12,-6,3", "--size", "1,1.25,1"];
+    for (problem, element) in [("poisson", "hex8"), ("diffusion", "tet4"), ("diffusion", "hex27")] {
+        let of = |more: &[&str]| solved(problem, element, "13", &[&advection, more].concat());
+        let gmres = of(&["--threads", "1"]);
+        assert_eq!(gmres["strategies"]["cg"], "gmres");
+        assert!(number(&gmres, "symmetry") > 1e-6, "{problem} on {element}: {}", gmres["symmetry"]);
+        for more in [
+            ["--solver", "bicgstab", "--preconditioner", "none"],
+            ["--solver", "gmres", "--preconditioner", "jacobi"],
+            ["--solver", "bicgstab", "--preconditioner", "mg"],
+            ["--solver", "gmres", "--preconditioner", "chebyshev"],
+            ["--solver", "bicgstab", "--operator", "matrix-free"],
+            ["--kernel", "table", "--jacobian", "ad"],
+        ] {
+            let other = of(&more);
+            let ratio = number(&other, "error_l2") / number(&gmres, "error_l2");
+            assert!((ratio - 1.0).abs() < 1e-5, "{problem} on {element}, {more:?}: {ratio}");
+            assert_eq!(other["newton_iterations"], 1, "{problem} on {element}, {more:?}");
+        }
+    }
+    // A matrix that is symmetric, too: at most as many steps as CG.
+    let [cg, gmres] = ["cg", "gmres"].map(|solver| solved("heat", "hex8", "9", &["--solver", solver]));
+    assert!(number(&gmres, "cg_iterations") <= number(&cg, "cg_iterations") + 1.0, "{}", gmres["cg_iterations"]);
+}
+
 /// Fields with derivatives by hand and by dual numbers, of every problem on every element type, and of the kernels of heat on `hex8`.
 #[test]
 fn fields_do_not_depend_on_where_derivatives_come_from() {
@@ -216,6 +244,16 @@ fn what_does_not_apply_is_refused_in_one_line() {
         (&["--element", "hex27", "--nodes", "8"], "give odd numbers, such as 9"),
         (&["--element", "tri3"], "the box has 3 dimensions"),
         (&["--problem", "diffusion", "--t-max", "7"], "only the problem heat has temperatures"),
+        (&["--advection", "1,0,0"], "problem.advection (--advection): 1,0,0: problem.kind (--problem) is heat; only"),
+        (&["--problem", "poisson", "--advection", "inf,0,0"], "give three finite numbers"),
+        (&["--problem", "poisson", "--advection", "1,0,0", "--solver", "cg"], "give auto, gmres or bicgstab"),
+        (
+            &["--problem", "poisson", "--advection", "1,0,0", "--preconditioner", "amg"],
+            "amg: aggregates need a symmetric",
+        ),
+        (&["--problem", "poisson", "--advection", "1,0,0", "--format", "symmetric"], "symmetric"),
+        (&["--solver", "gmres", "--cg-variant", "classic"], "classic: only of CG, and cg.solver (--solver) is gmres"),
+        (&["--solver", "bicgstab", "--cg-iterations", "9"], "9: only of CG, and cg.solver (--solver) is bicgstab"),
         (&["--problem", "minife", "--size", "1,1,2"], "its box is the unit cube"),
         (&["--element", "tet4", "--map", "twist:1.4", "--nodes", "17"], "the map folds it"),
         (
@@ -290,26 +328,48 @@ fn coarse_meshes_do_not_pass() {
     }
 }
 
+/// [`solved`] with 13 nodes along an edge on several ranks.
+#[cfg(feature = "mpi")]
+fn on_ranks(ranks: usize, problem: &str, element: &str, more: &[&str]) -> Value {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("report.json");
+    let mut command = support::mpirun(ranks);
+    command.arg(env!("CARGO_BIN_EXE_minifenl")).args(["--problem", problem, "--element", element, "--nodes", "13"]);
+    command.args(["--device", "cpu", "--report"]).arg(&path).args(TIGHT).args(more);
+    let output = command.output().expect("mpirun starts");
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    json(&path)
+}
+
+#[cfg(feature = "mpi")]
+#[test]
+fn ranks_solve_matrices_that_are_not_symmetric() {
+    let advection = ["--advection", "12,-6,3", "--size", "1,1.25,1", "--threads", "1"];
+    let alone = solved("diffusion", "hex8", "13", &advection);
+    for (ranks, solver, preconditioner) in
+        [(2, "gmres", "none"), (3, "bicgstab", "none"), (3, "gmres", "mg"), (4, "bicgstab", "jacobi")]
+    {
+        let more = [&advection[..], &["--solver", solver, "--preconditioner", preconditioner]].concat();
+        let other = on_ranks(ranks, "diffusion", "hex8", &more);
+        let ratio = number(&other, "error_l2") / number(&alone, "error_l2");
+        assert!((ratio - 1.0).abs() < 1e-5, "{solver} with {preconditioner} on {ranks} ranks: {ratio}");
+        if (solver, preconditioner) == ("gmres", "none") {
+            assert!((number(&other, "cg_iterations") - number(&alone, "cg_iterations")).abs() <= 3.0);
+        }
+    }
+}
+
 #[cfg(feature = "mpi")]
 #[test]
 fn ranks_change_neither_counts_nor_errors() {
-    let folder = tempfile::tempdir().unwrap();
     for (at, problem) in PROBLEMS.into_iter().enumerate() {
         for (which, (element, _)) in elements().enumerate() {
             let (ranks, map) = (2 + (at + which) % 2, ["none", "twist:0.1"][which % 2]);
             let more = ["--map", map, "--threads", "1"];
             let alone = solved(problem, element, "13", &more);
-            let path = folder.path().join(format!("{problem}-{element}.json"));
-            let flags =
-                ["--problem", problem, "--element", element, "--nodes", "13", "--report", path.to_str().unwrap()];
-            let mut command = support::mpirun(ranks);
             // Half of the runs on ranks have no matrix; those alone have one.
             let operator = ["assembled", "matrix-free"][(at + which / 2) % 2];
-            let more = [&more[..], &["--device", "cpu", "--operator", operator]].concat();
-            command.arg(env!("CARGO_BIN_EXE_minifenl")).args(flags).args(TIGHT).args(more);
-            let output = command.output().expect("mpirun starts");
-            assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
-            let other = json(&path);
+            let other = on_ranks(ranks, problem, element, &[&more[..], &["--operator", operator]].concat());
             assert_eq!(other["strategies"]["operator"], operator);
             for key in ["nodes", "elements", "newton_iterations", "verified"] {
                 assert_eq!(other[key], alone[key], "{key}: {problem} on {element}, {ranks} ranks");

@@ -22,8 +22,17 @@ const fn setting(
 }
 
 /// Flags that do not go together with others: `--nodes-per-rank` replaces `--nodes`, `--cg-iterations` contradicts a tolerance,
-/// problems have no temperatures, operators no formats, elements need odd numbers of nodes, files for VTK hold no run with derivatives by dual numbers.
-const ALONE: [&str; 6] = ["--nodes-per-rank", "--cg-iterations", "--problem", "--element", "--jacobian", "--operator"];
+/// problems have no temperatures, operators no formats, heat no advection, other solvers no variants of CG, elements need odd numbers of nodes, files for VTK hold no run with derivatives by dual numbers.
+const ALONE: [&str; 8] = [
+    "--nodes-per-rank",
+    "--cg-iterations",
+    "--problem",
+    "--element",
+    "--jacobian",
+    "--operator",
+    "--advection",
+    "--solver",
+];
 
 /// All settings but those that contradict others.
 pub fn together() -> impl Iterator<Item = &'static Setting> {
@@ -31,7 +40,7 @@ pub fn together() -> impl Iterator<Item = &'static Setting> {
 }
 
 /// All settings.
-pub const SETTINGS: [Setting; 40] = [
+pub const SETTINGS: [Setting; 42] = [
     setting("--nodes", "mesh.nodes", ("9", "9"), ("5x7x11", "\"5x7x11\"")),
     setting("--nodes-per-rank", "mesh.nodes_per_rank", ("8", "8"), ("6x5x4", "\"6x5x4\"")),
     setting("--problem", "problem.kind", ("poisson", "\"poisson\""), ("elasticity", "\"elasticity\"")),
@@ -41,6 +50,7 @@ pub const SETTINGS: [Setting; 40] = [
     setting("--imbalance", "mesh.imbalance", ("50", "50.0"), ("12.5", "12.5")),
     setting("--t-min", "problem.t_min", ("5", "5.0"), ("3", "3.0")),
     setting("--t-max", "problem.t_max", ("6", "6.0"), ("4.5", "4.5")),
+    setting("--advection", "problem.advection", ("1,2,3", "[1.0, 2.0, 3.0]"), ("0,-1.5,0", "[0.0, -1.5, 0.0]")),
     setting("--graph", "graph.strategy", ("map", "\"map\""), ("sort", "\"sort\"")),
     setting("--scan", "graph.scan", ("serial", "\"serial\""), ("parallel", "\"parallel\"")),
     setting("--fill", "fill.strategy", ("gather", "\"gather\""), ("colour", "\"colour\"")),
@@ -55,6 +65,7 @@ pub const SETTINGS: [Setting; 40] = [
     setting("--cg-tolerance", "cg.tolerance", ("1e-4", "0.0001"), ("0.5", "0.5")),
     setting("--cg-max", "cg.max_iterations", ("44", "44"), ("77", "77")),
     setting("--cg-iterations", "cg.iterations", ("55", "55"), ("66", "66")),
+    setting("--solver", "cg.solver", ("bicgstab", "\"bicgstab\""), ("cg", "\"cg\"")),
     setting("--cg-variant", "cg.variant", ("single-reduction", "\"single-reduction\""), ("classic", "\"classic\"")),
     setting("--operator", "cg.operator", ("matrix-free", "\"matrix-free\""), ("assembled", "\"assembled\"")),
     setting("--preconditioner", "cg.preconditioner", ("jacobi", "\"jacobi\""), ("auto", "\"auto\"")),

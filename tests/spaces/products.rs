@@ -32,7 +32,15 @@ pub fn cases() -> Vec<Case> {
     let equations = [
         ("heat", scalar(Scalar::Heat(Heat::new(0.3)))),
         ("poisson", scalar(Scalar::Poisson(Poisson { load: 1.5 }))),
-        ("diffusion", scalar(Scalar::Wave(WaveDiffusion { direction: [0.5, -1.0, 0.25], wave, phase }))),
+        (
+            "diffusion",
+            scalar(Scalar::Wave(WaveDiffusion {
+                direction: [0.5, -1.0, 0.25],
+                velocity: [0.0, 2.0, -1.5],
+                wave,
+                phase,
+            })),
+        ),
         (
             "elasticity",
             ModelEquation::Elastic(WaveElasticity { lambda: 1.5, mu: 0.7, amplitude: [1.0, -0.5, 0.25], wave, phase }),

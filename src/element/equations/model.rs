@@ -11,7 +11,7 @@ pub enum Scalar {
     Heat(Heat),
     /// -laplace(u) = f with a constant f.
     Poisson(Poisson),
-    /// -div(k grad u) = f, solved by a wave.
+    /// -div(k grad u) + v . grad u = f, solved by a wave.
     Wave(WaveDiffusion),
 }
 
@@ -94,10 +94,12 @@ mod tests {
 
     #[test]
     fn waves_solve_their_equations_and_no_others() {
-        for direction in [[0.0; 3], [0.5, -1.0, 0.25]] {
-            let equation = WaveDiffusion { direction, wave: WAVE.direction, phase: WAVE.phase };
+        for (direction, velocity) in
+            [([0.0; 3], [0.0; 3]), ([0.5, -1.0, 0.25], [0.0; 3]), ([0.5, -1.0, 0.25], [2.0, -3.0, 0.5])]
+        {
+            let equation = WaveDiffusion { direction, velocity, wave: WAVE.direction, phase: WAVE.phase };
             let [defect] = defect(&equation, |x| [field(1.0, x)]);
-            assert!(defect.abs() < 1e-6, "{direction:?}: {defect}");
+            assert!(defect.abs() < 1e-6, "{direction:?} {velocity:?}: {defect}");
         }
         let (amplitude, wave, phase) = ([1.0, -0.5, 0.25], WAVE.direction, WAVE.phase);
         let equation = WaveElasticity { lambda: 1.5, mu: 0.7, amplitude, wave, phase };

@@ -1,6 +1,6 @@
 //! Checks the values of a deck. Each refusal is one line that names the key and the flag.
 
-use super::{Choice, Deck, Device, Nodes, Preconditioning, ProblemDeck, ProblemKind};
+use super::{Choice, Deck, Device, Nodes, Preconditioning, ProblemDeck, ProblemKind, Solver};
 use crate::element::ElementType;
 use crate::files::NamedFile;
 use crate::fill::Kernel;
@@ -57,6 +57,7 @@ impl Deck {
         }
         self.check_model()?;
         self.check_operator()?;
+        self.check_solver()?;
         if let Some(edge) = mesh.size.into_iter().find(|&edge| !(edge.is_finite() && edge > 0.0)) {
             return refuse("mesh.size", edge, "give positive numbers");
         }
@@ -133,6 +134,35 @@ impl Deck {
             return refuse("problem.kind", kind, why);
         }
         Ok(())
+    }
+
+    /// Checks that the Krylov method suits the matrix and the other settings of a solve.
+    fn check_solver(&self) -> Result<()> {
+        let (solver, kind) = (self.solver(), self.problem.kind);
+        let velocity = self.problem.advection.map(|v| v.to_string()).join(",");
+        if !self.problem.advection.iter().all(|v| v.is_finite()) {
+            return refuse("problem.advection", velocity, "give three finite numbers");
+        }
+        if self.has_advection() && !matches!(kind, ProblemKind::Poisson | ProblemKind::Diffusion) {
+            let why = format!("{} is {kind}; only poisson and diffusion have advection", with_flag("problem.kind"));
+            return refuse("problem.advection", velocity, why);
+        }
+        if self.has_advection() && self.preconditioning() == Preconditioning::Algebraic {
+            let why =
+                "aggregates need a symmetric matrix, and problem.advection (--advection) is given; give mg or jacobi";
+            return refuse("cg.preconditioner", self.preconditioning(), why);
+        }
+        if solver == Solver::Cg {
+            let why = "the matrix is not symmetric with problem.advection (--advection); give auto, gmres or bicgstab";
+            return if self.has_advection() { refuse("cg.solver", solver, why) } else { Ok(()) };
+        }
+        let given = [
+            ("cg.variant", self.cg.variant.given().map(|variant| variant.to_string())),
+            ("cg.iterations", self.cg_iterations().map(|iterations| iterations.to_string())),
+        ];
+        given.into_iter().find_map(|(key, value)| value.map(|value| (key, value))).map_or(Ok(()), |(key, value)| {
+            refuse(key, value, format!("only of CG, and {} is {solver}", with_flag("cg.solver")))
+        })
     }
 
     /// Refuses settings of a matrix where none is stored.

@@ -1,6 +1,6 @@
 //! What a deck means for problem, element and operator: its element kernel, its numbers of nodes and iterations.
 
-use super::{Choice, Deck, Forcing, Operator, Preconditioning, Preset, ProblemKind, RowLanes};
+use super::{Choice, Deck, Forcing, Operator, Preconditioning, Preset, ProblemKind, RowLanes, Solver};
 use crate::element::ElementType;
 use crate::element::equations::Jacobian;
 use crate::fill::{Assemble, AssemblyChoice, Kernel, Strategy, Workset};
@@ -83,13 +83,25 @@ impl Deck {
         deck.fill.strategy = Choice::Given(deck.fill.strategy.or(strategy));
         deck.fill.kernel = Choice::Given(deck.fill.kernel.or(Kernel::Intrepid));
         deck.matrix.format = Choice::Given(deck.matrix.format.or(Format::Crs));
-        deck.cg.variant = Choice::Given(deck.cg.variant.or(CgVariant::Classic));
+        if deck.solver() == Solver::Cg {
+            deck.cg.variant = Choice::Given(deck.cg.variant.or(CgVariant::Classic));
+        }
         deck.cg.preconditioner = Choice::Given(deck.cg.preconditioner.or_default());
         deck.newton.forcing = Choice::Given(deck.newton.forcing.or_default());
         if deck.matrix.lanes == RowLanes::Auto {
             deck.matrix.lanes = RowLanes::Warp;
         }
         deck
+    }
+
+    /// Whether the equation has a term v . grad u, and a matrix that is not symmetric.
+    pub fn has_advection(&self) -> bool {
+        self.problem.advection != [0.0; 3]
+    }
+
+    /// The Krylov method of the linear solves: CG where the matrix is symmetric, unless the deck gives one.
+    pub fn solver(&self) -> Solver {
+        self.cg.solver.or(if self.has_advection() { Solver::Gmres } else { Solver::Cg })
     }
 
     /// The preconditioner of the linear solves.

@@ -1,5 +1,6 @@
 //! Choices of a deck by name: problem, operator, preconditioner, accuracy of linear solves, preset.
 
+use crate::solve::Method;
 use crate::space::named_choice;
 
 named_choice! { "problem";
@@ -9,9 +10,9 @@ named_choice! { "problem";
         /// -K laplace(T) + T^2 = 0, T given at zmin and zmax.
         #[default]
         Heat = "heat",
-        /// -laplace(u) = f, u given on all faces.
+        /// -laplace(u) = f, or with advection, u given on all faces.
         Poisson = "poisson",
-        /// -div(k grad u) = f with a coefficient that varies, u given on all faces.
+        /// -div(k grad u) = f with a coefficient that varies, or with advection, u given on all faces.
         Diffusion = "diffusion",
         /// Linear elasticity, displacements given on all faces.
         Elasticity = "elasticity",
@@ -52,6 +53,40 @@ named_choice! { "operator";
         Assembled = "assembled",
         /// The Jacobian applied by elements: neither graph nor matrix is stored.
         MatrixFree = "matrix-free",
+    }
+}
+
+named_choice! { "solver";
+    /// The Krylov method of the linear solves.
+    #[derive(Default)]
+    pub enum Solver {
+        /// Conjugate gradients.
+        #[default]
+        Cg = "cg",
+        /// GMRES, restarted after 30 iterations.
+        Gmres = "gmres",
+        /// BiCGStab.
+        BiCgStab = "bicgstab",
+    }
+}
+
+impl Solver {
+    /// Returns the name of the method in text.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Solver::Cg => "CG",
+            Solver::Gmres => "GMRES",
+            Solver::BiCgStab => "BiCGStab",
+        }
+    }
+
+    /// Returns the method of a linear solve.
+    pub fn method(self) -> Method {
+        match self {
+            Solver::Cg => Method::Cg,
+            Solver::Gmres => Method::Gmres { restart: 30 },
+            Solver::BiCgStab => Method::BiCgStab,
+        }
     }
 }
 

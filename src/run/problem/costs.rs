@@ -5,6 +5,7 @@ use super::{Problem, ProblemInput};
 use crate::element::MOMENTS_FLOPS;
 use crate::fill::{ApplyCost, Kernel, Strategy, TableKernel};
 use crate::run::cost::{self, Cost};
+use crate::run::deck::Solver;
 use crate::run::{Job, cost::Sizes};
 use crate::solve::CgVariant;
 use crate::sparse::Precision;
@@ -56,10 +57,14 @@ impl<S: Job> Problem<'_, S> {
             Precision::F64 => 8,
             Precision::F32 => 4,
         };
-        let mut iteration = cost::cg_iteration_of(deck.cg.variant.or(CgVariant::default()), product, of_unknowns);
+        let mut step = product;
         if let Some(Ok(cycle)) = self.preconditioner.as_ref().map(|preconditioner| preconditioner.cost(&self.linear)) {
-            iteration = Cost { bytes: iteration.bytes + cycle.bytes, flops: iteration.flops + cycle.flops };
+            step = Cost { bytes: step.bytes + cycle.bytes, flops: step.flops + cycle.flops };
         }
+        let iteration = match deck.solver() {
+            Solver::Cg => cost::cg_iteration_of(deck.cg.variant.or(CgVariant::default()), step, of_unknowns),
+            solver => cost::general_iteration(solver.method(), step, of_unknowns),
+        };
         for (name, cost) in [
             ("graph", cost::graph(of_nodes(nnz), shape)),
             ("graph/scan", cost::graph_scan(of_nodes(nnz))),

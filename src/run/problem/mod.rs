@@ -36,16 +36,16 @@ pub(super) use case::Case;
 pub use input::ProblemInput;
 pub use linear::LevelNumbers;
 
-use super::deck::Choice;
+use super::deck::{Choice, Solver};
 use super::{Event, Job};
 use crate::blas::Collective;
-use crate::comm::{Halo, agree};
+use crate::comm::{Halo, Links, agree};
 use crate::fill::{Additions, ContractionCalls};
 use crate::graph::Graph;
 use crate::solve::Reason;
 use crate::solve::{
-    CgParams, CgWorkspace, DistributedOperator, Identity, LinearSystem, NonlinearProblem, SolveInfo, Symmetry, cg,
-    cg_single_launch, symmetry, true_residual,
+    CgParams, CgWorkspace, DistributedOperator, Identity, LinearSystem, Method, NonlinearProblem, Options, SolveInfo,
+    Symmetry, cg, cg_single_launch, solve, symmetry, true_residual,
 };
 use crate::space::{Array, MemorySpace, Slice};
 use crate::{Error, Result};
@@ -215,6 +215,12 @@ impl<'a, S: Job> Problem<'a, S> {
     }
 }
 
+/// Options of a solve by another method than CG, which allocates its vectors itself.
+fn general<'a, S: Job>(method: Method, params: CgParams, ranks: &'a Links<'_, S>) -> Options<'a, S> {
+    let CgParams { tolerance: rtol, max_iterations, .. } = params;
+    Options { rtol, max_iterations, method, ranks, ..Options::default() }
+}
+
 /// What to say of a given number of iterations whose result is worse than x = 0: long after convergence, rounding may drive CG away.
 fn diverged(info: &SolveInfo) -> Option<String> {
     let residual = info.recomputed.map_or(f64::NAN, |found| found.residual);
@@ -242,6 +248,10 @@ impl<S: Job> NonlinearProblem<S> for Problem<'_, S> {
     }
 
     fn improve_start(&mut self, x: &mut Slice<S, f64>) -> Result<bool> {
+        // Coarse boxes are solved by CG.
+        if self.discrete.input.deck.solver() != Solver::Cg {
+            return Ok(false);
+        }
         let Some(mut preconditioner) = self.preconditioner.take() else { return Ok(false) };
         let improved = self.timed("nested", |this| preconditioner.nested_start(&this.discrete, &mut this.linear, x));
         self.preconditioner = Some(preconditioner);
@@ -277,10 +287,13 @@ impl<S: Job> NonlinearProblem<S> for Problem<'_, S> {
         space.fill(discrete.map().owned_count(), 0.0, delta)?;
         let params = deck.cg_params();
         let params = CgParams { tolerance: forcing.unwrap_or(params.tolerance), ..params };
+        let method = deck.solver().method();
         let observe = &mut |iteration, norm| progress(Event::Cg(iteration, norm));
         // Chosen before the solve: all iterations in one launch, unless a variant was asked for.
         let launch = match deck.cg.variant {
-            Choice::Auto if links.is_alone() && self.preconditioner.is_none() => self.linear.single_launch(space)?,
+            Choice::Auto if links.is_alone() && self.preconditioner.is_none() && method == Method::Cg => {
+                self.linear.single_launch(space)?
+            }
             _ => None,
         };
         let (linear, halo, workspace) = (&self.linear, &mut self.halo, &mut self.workspace);
@@ -290,6 +303,16 @@ impl<S: Job> NonlinearProblem<S> for Problem<'_, S> {
             let operator = DistributedOperator::new(local, halo, apart)?;
             let system = LinearSystem { operator: &operator, preconditioner: Identity, comm: links, rhs: residual };
             let solved = match (&launch, preconditioner) {
+                (_, Some(preconditioner)) if method != Method::Cg => {
+                    preconditioner.with_cycle(discrete, linear, |cycle| {
+                        let options = Options { preconditioner: Some(cycle), ..general(method, params, links) };
+                        solve(space, &operator, residual, delta, Options { observe: Some(observe), ..options })
+                    })
+                }
+                (None, None) if method != Method::Cg => {
+                    let options = Options { observe: Some(observe), ..general(method, params, links) };
+                    solve(space, &operator, residual, delta, options)
+                }
                 (_, Some(preconditioner)) => preconditioner.with_cycle(discrete, linear, |cycle| {
                     let mut system =
                         LinearSystem { operator: &operator, preconditioner: cycle, comm: links, rhs: residual };
@@ -305,10 +328,18 @@ impl<S: Job> NonlinearProblem<S> for Problem<'_, S> {
         drop(launch);
         let marked = space.mark();
         // A solve that stopped early is measured as any other, and its numbers are kept for the report.
-        let (mut info, error) = match (solved, self.workspace.stopped()) {
-            (Ok(info), _) => (info, None),
-            (Err(error), Some(info)) => (info, Some(error)),
-            (Err(error), None) => return Err(error),
+        let stopped = |error: &Error| match *error {
+            Error::NotConverged { iterations, residual, tolerance: target, .. } if method != Method::Cg => {
+                Some(SolveInfo { iterations, residual, target, ..SolveInfo::default() })
+            }
+            _ => self.workspace.stopped(),
+        };
+        let (mut info, error) = match solved {
+            Ok(info) => (info, None),
+            Err(error) => match stopped(&error) {
+                Some(info) => (info, Some(error)),
+                None => return Err(error),
+            },
         };
         let solved = marked?;
         // With the values that were assembled, whatever CG's products read.

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! box of level l + 1    about half the cells of level l along its shortest edges; elements of degree 2 go to degree 1 on their cells first
-//! operator              assembled on that box at the interpolated unknowns, with the same boundary conditions
+//! operator              assembled on that box at the interpolated unknowns, with the same boundary conditions, without advection
 //! transfers             linear interpolation by indices, and its transpose without entries at fixed nodes
 //! ```
 
@@ -77,7 +77,8 @@ impl<'a, S: Job> OnMesh<'a, S> {
         let ProblemInput { deck, links, phases, progress, .. } = fine.input;
         let (space, comm, mut unused) = (fine.space, links.comm(), Marks::<S>::new());
         let input = ProblemInput { deck, links, mesh, coarse: &[], phases, progress };
-        let discrete = agree(comm, Discrete::new(space, input))?;
+        let mut discrete = agree(comm, Discrete::new(space, input))?;
+        discrete.case = discrete.case.without_advection();
         let strategy = deck.graph.strategy.or_default();
         let nodes = graph::build(space, &mesh.elem_node, mesh.map.owned_count(), strategy);
         let graph = agree(comm, nodes.and_then(|nodes| space.dof_graph(nodes, discrete.case.model.dofs())))?;

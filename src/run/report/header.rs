@@ -3,7 +3,7 @@
 use super::Report;
 use super::columns::count;
 use crate::element::ElementType;
-use crate::run::deck::Preconditioning;
+use crate::run::deck::{Preconditioning, Solver};
 use crate::run::provenance::{BuildReport, GpuReport, MachineReport};
 use crate::sparse::Precision;
 
@@ -43,6 +43,8 @@ impl Report {
             }
             _ => vec![problem.name.to_string(), count(problem.components as u64, "unknown") + " per node"],
         };
+        let advection = problem.advection.map(|[x, y, z]| format!("advection {x},{y},{z}"));
+        let of_problem = of_problem.into_iter().chain(advection);
         text += &line("problem", of_problem);
         text += &line(
             "mesh",
@@ -63,7 +65,11 @@ impl Report {
         let device = format!("{ranks} x {threads} on {}", self.device);
         text += &line("parallel", [device].into_iter().chain(self.deterministic.then(|| "deterministic".into())));
         text += &self.partition_line();
-        let (fill, mut cg) = (format!("fill {}", with.fill), format!("CG {}", with.cg));
+        let fill = format!("fill {}", with.fill);
+        let mut cg = match with.solver() {
+            Solver::Cg => format!("CG {}", with.cg),
+            solver => solver.title().into(),
+        };
         if with.preconditioner != Preconditioning::None {
             cg += &format!(" with {}", with.preconditioner);
         }

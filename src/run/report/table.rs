@@ -20,8 +20,9 @@ impl Report {
             let [residual, recurrence, recomputed] = norms;
             vec![newton, residual, iterations, reductions, recurrence, recomputed]
         });
-        text +=
-            &columns(&["Newton", "residual", "CG iterations", "all-reduces", "CG residual", "true residual"], history);
+        let [iterations, residual] =
+            ["iterations", "residual"].map(|of| format!("{} {of}", self.strategies.solver().title()));
+        text += &columns(&["Newton", "residual", &iterations, "all-reduces", &residual, "true residual"], history);
         text.push('\n');
         text += &self.level_table();
         text += &self.phase_table();
@@ -135,7 +136,7 @@ impl Report {
         format!(
             "{verdict} {}, {}, max error {:.3e}\n",
             count(self.newton_iterations as u64, "Newton step"),
-            count(self.cg_iterations as u64, "CG iteration"),
+            count(self.cg_iterations as u64, &format!("{} iteration", self.strategies.solver().title())),
             self.error_max,
         )
     }

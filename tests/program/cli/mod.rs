@@ -107,6 +107,7 @@ fn completions_offer_names_and_no_file_names_where_none_fit() {
         ("--fill", "auto scatter seam gather colour"),
         ("--kernel", "auto intrepid table fused"),
         ("--layout", "auto left right"),
+        ("--solver", "auto cg gmres bicgstab"),
         ("--cg-variant", "auto classic single-reduction"),
         ("--operator", "assembled matrix-free"),
         ("--device", "auto cpu cuda"),

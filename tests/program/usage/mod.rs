@@ -75,7 +75,7 @@ fn check(message: &str, names: &[&str], about: &dyn std::fmt::Debug) {
 }
 
 /// Right and wrong values of each flag: any two right ones of different flags go together. A wrong one is wrong in any case.
-const VALUES: [(&str, &[&str], &[&str]); 28] = [
+const VALUES: [(&str, &[&str], &[&str]); 30] = [
     ("--nodes", &["8", "5x7x11", "9X9X9"], SIZES),
     ("--nodes-per-rank", &["8", "5x7x11"], SIZES),
     (
@@ -106,6 +106,8 @@ const VALUES: [(&str, &[&str], &[&str]); 28] = [
     ("--cg-tolerance", &["1e-8", "0.999"], TOLERANCES),
     ("--cg-max", &["1", "2000"], COUNTS),
     ("--operator", &["assembled"], &["matrix", "Assembled", "auto", "-1"]),
+    ("--advection", &["0,0,0"], &["1", "1,2", "1,2,3,4", "x,y,z", "nan,0,0", "1,0,0"]),
+    ("--solver", &["auto", "cg"], &["CG", "mg", "Gmres", "-1"]),
     ("--cg-variant", &["auto", "classic", "single-reduction"], &["gear", "pipelined", "Classic", "-1"]),
     (
         "--device",

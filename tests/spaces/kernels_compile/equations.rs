@@ -35,7 +35,7 @@ fn equation_sources() -> Vec<(String, String)> {
     let diffusion = EquationText::of(&Diffusion { direction: [1.0, 2.0, 3.0] });
     let by_duals = EquationText::of(&Heat::new(1.0)).with_jacobian(Jacobian::Ad);
     let (wave, phase) = ([1.0, 2.0, 3.0], 0.5);
-    let scalar = EquationText::of(&WaveDiffusion { direction: [1.0, 0.5, 0.0], wave, phase });
+    let scalar = EquationText::of(&WaveDiffusion { direction: [1.0, 0.5, 0.0], velocity: [0.0; 3], wave, phase });
     let elastic = EquationText::of(&WaveElasticity { lambda: 1.0, mu: 1.0, amplitude: [1.0; 3], wave, phase });
     let texts = [
         of("heat", &heat),
