@@ -65,14 +65,9 @@ fn ranks(row: &Row) -> String {
 }
 
 fn times(rows: &[Row]) -> Block {
-    let header = [
-        "ranks",
-        "threads",
-        "nodes",
-        "runs",
-        "CG iterations",
-        "graph, ms",
-        "fill, ms",
+    let levels = rows.iter().any(|row| row.phase("preconditioner").is_some()).then_some("preconditioner");
+    let header = ["ranks", "threads", "nodes", "runs", "CG iterations", "graph, ms", "fill, ms"].into_iter();
+    let header = header.chain(levels.map(|_| "preconditioner, ms")).chain([
         "CG iteration, ms",
         "+-, ms",
         "SpMV, ms",
@@ -82,12 +77,13 @@ fn times(rows: &[Row]) -> Block {
         "total, s",
         "triad, GB/s",
         "binding",
-    ];
+    ]);
+    let header: Vec<&str> = header.collect();
     let cells = |row: &Row| {
         let phase = |name: &str| row.phase(name).map_or("-".into(), |phase| ms(phase.seconds.median_seconds));
         let spread = |time: &minifenl::run::report::SpreadReport| ms(0.5 * (time.p90_seconds - time.p10_seconds));
         let binding = if row.placement.oversubscribed.is_some() { "oversubscribed" } else { row.placement.binding };
-        vec![
+        let mut cells = vec![
             ranks(row),
             row.point.threads.to_string(),
             size(row.nodes),
@@ -95,6 +91,9 @@ fn times(rows: &[Row]) -> Block {
             format!("{}", row.iterations),
             phase("graph"),
             phase("fill"),
+        ];
+        cells.extend(levels.map(phase));
+        cells.extend([
             phase("cg"),
             row.phase("cg").map_or("-".into(), |cg| spread(&cg.seconds)),
             phase("spmv"),
@@ -104,7 +103,8 @@ fn times(rows: &[Row]) -> Block {
             format!("{:.3}", row.total.median_seconds),
             row.triad_gb_per_s.map_or("-".into(), |triad| format!("{triad:.1}")),
             binding.to_string(),
-        ]
+        ]);
+        cells
     };
     table(&header, rows.iter().map(cells))
 }

@@ -21,8 +21,8 @@ use minifenl::run::report::SpreadReport;
 use serde::Serialize;
 use std::path::Path;
 
-/// Phases of a row, one call of each.
-pub const PHASES: [&str; 6] = ["graph", "fill", "boundary", "cg", "spmv", "halo"];
+/// Phases of a row, one call of each, where a run has them.
+pub const PHASES: [&str; 7] = ["graph", "fill", "boundary", "preconditioner", "cg", "spmv", "halo"];
 
 /// A phase at one point.
 #[derive(Clone, Debug, Serialize)]

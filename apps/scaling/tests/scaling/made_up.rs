@@ -18,7 +18,8 @@ pub fn made_up(folder: &Path) -> String {
     let path = folder.join("minifenl");
     let text = r#"#!/bin/bash
 while [ $# -gt 0 ]; do
-  case $1 in --nodes) nodes=$2;; --threads) threads=$2;; --report) report=$2;; --imbalance) uneven=$2;; esac
+  case $1 in --nodes) nodes=$2;; --threads) threads=$2;; --report) report=$2;; --imbalance) uneven=$2;;
+    --preconditioner) levels=$2;; esac
   shift
 done
 echo "$RANKS x $threads" >> "$(dirname "$0")/log"
@@ -34,7 +35,7 @@ cat > "$report" <<END
 "triad_gb_per_s":null,"provenance":{"machine":{"host":"a","cpu":"Made Up 9","cores":2,"hardware_threads":1000},"mpi":null,
 "build":{"commit":"abc","profile":"release"},"placement":[{"first_rank":0,"last_rank":$((RANKS-1)),"host":"a","threads":$threads,
 "affinity":"0-1","gpu":null}]},
-"phases":[$(phase graph 0.1),$(phase fill 0.2),$(phase cg 0.0$((9+RANKS))),$(phase spmv 0.05),$(phase halo 0.001)]}
+"phases":[$(phase graph 0.1),$(phase fill 0.2),${levels:+$(phase preconditioner 0.03),}$(phase cg 0.0$((9+RANKS))),$(phase spmv 0.05),$(phase halo 0.001)]}
 END
 "#;
     executable(&path, text);

@@ -151,6 +151,7 @@ fn uneven_boxes_are_an_axis_of_a_study() {
     let output = scaling(&[&study[..], &launcher, &["--ranks", "1,2", "--imbalance", "50"]].concat());
     let text = String::from_utf8_lossy(&output.stdout);
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(!text.contains("preconditioner, ms"), "{text}");
     // Even boxes on 1 and 2 ranks, uneven ones on 2, which take as long for 1.5 times the rows.
     assert_eq!(runs(root.path()), 3);
     assert!(text.contains("--imbalance 0,50") && text.contains("| 2 (50 % imbalance) | 1 | 8x16x8 |"), "{text}");
@@ -170,6 +171,20 @@ fn uneven_boxes_are_an_axis_of_a_study() {
     let said = String::from_utf8_lossy(&refused.stderr);
     assert!(said.contains("expected less than 100 % on 2 ranks") && said.lines().count() == 1, "{said}");
     assert_eq!((refused.status.code(), runs(root.path())), (Some(2), 3));
+}
+
+#[test]
+fn studies_with_a_preconditioner_have_its_set_up() {
+    let root = tempfile::tempdir().unwrap();
+    let (program, out) = (made_up(root.path()), root.path().join("strong"));
+    let study = ["strong", "--nodes", "8", "--ranks", "1,2", "--repeats", "1", "--out", out.to_str().unwrap()];
+    let flags = ["--launcher", "env RANKS={ranks}", "--program", &program, "--", "--preconditioner", "mg"];
+    let output = scaling(&[&study[..], &flags].concat());
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(text.contains("| fill, ms | preconditioner, ms | CG iteration, ms |"), "{text}");
+    // 10 calls of 0.1, 0.2, 0.03 and 0.01 s.
+    assert!(text.contains("| 10.0 | 20.0 | 3.00 | 1.00 |"), "{text}");
 }
 
 #[test]
