@@ -131,6 +131,7 @@ mod tests {
             error_l2: 5e-4,
             error_bound: 2e-3,
             algebraic_error: 1e-4,
+            is_symmetric: true,
             free: 10,
             spacing: 0.1,
         };
@@ -168,6 +169,8 @@ mod tests {
         assert_eq!(found, "mesh too coarse to verify: error bound 5.010e-2 exceeds 0.05");
         let found = failure(|n| n.newton.symmetry.departure = 1.1e-10);
         assert_eq!(found, "matrix not symmetric: x.Ay and y.Ax differ by 1.100e-10, more than 1e-10");
+        let advected = |n: &mut Numbers| (n.newton.symmetry.departure, n.judged.is_symmetric) = (0.1, false);
+        assert_eq!(failures(advected), [""; 0]);
         let found = failure(|n| n.newton.info.reason = Reason::Zero);
         assert!(found.starts_with("the first residual is 0 although nodes are free"), "{found}");
         let fixed = |n: &mut Numbers| (n.newton.info.reason, n.judged.free, n.solves) = (Reason::Zero, 0, vec![]);
