@@ -6,6 +6,7 @@ use minifenl::run::report::{SpreadReport, columns};
 
 const LEGEND: &str = "\
 graph, fill, cg  median of the trials: microseconds per node; cg: per iteration
+total            seconds of a run from start to verdict, median
 +-%              half the distance of 10th and 90th percentile, % of the median
 ";
 
@@ -49,6 +50,8 @@ pub fn table(runs: &[Run], plan: &Plan) -> String {
                 format!("{:.0}", 50.0 * (spread.p90_seconds - spread.p10_seconds) / spread.median_seconds)
             }));
         }
+        let totals: Vec<f64> = case.iter().map(|run| run.report.total_seconds).collect();
+        row.push(digits(SpreadReport::new(&totals).median_seconds));
         row.push(if case.iter().all(|run| run.is_good()) { "yes" } else { "NO" }.into());
         row
     });
@@ -62,7 +65,7 @@ pub fn table(runs: &[Run], plan: &Plan) -> String {
         count(*ranks, "rank"),
         count(*threads, "thread"),
     );
-    let names = ["nodes", &format!("{flag}="), "graph", "+-%", "fill", "+-%", "cg", "+-%", "ok"];
+    let names = ["nodes", &format!("{flag}="), "graph", "+-%", "fill", "+-%", "cg", "+-%", "total", "ok"];
     let body = match flag {
         // Without --compare there is no second column.
         "" => columns(&[&names[..1], &names[2..]].concat(), rows.map(|row| [&row[..1], &row[2..]].concat())),

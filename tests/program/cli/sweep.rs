@@ -63,6 +63,11 @@ fn a_sweep_writes_what_its_reports_say() {
     // Of three times, the smallest and the largest stand for the percentiles.
     let half = 50.0 * (graphs[2] - graphs[0]) / graphs[1];
     assert_eq!(cells[3], format!("{half:.0}"), "{line}, {graphs:?}");
+    let mut totals: Vec<f64> =
+        runs.iter().step_by(2).take(3).map(|run| run["report"]["total_seconds"].as_f64().unwrap()).collect();
+    totals.sort_by(f64::total_cmp);
+    let shown: f64 = cells[8].parse().unwrap();
+    assert!((shown / totals[1] - 1.0).abs() < 6e-3, "{line}, {totals:?}");
     let svg = read_to_string(&figure).unwrap();
     assert_eq!(svg.matches("class=\"series\"").count(), 6);
     assert!(["graph fill=scatter", "cg fill=colour"].iter().all(|name| svg.contains(name)), "{svg}");
