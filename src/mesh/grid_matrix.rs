@@ -11,9 +11,9 @@
 use super::element_part::{cell_elements, node_places};
 use super::{BoxParts, IndexBox, Mesh, Stencil};
 use crate::comm::{Communicator, Map, Neighbour, agree};
-use crate::space::{MemorySpace, Threads, try_push, try_reserve};
+use crate::space::{MemorySpace, Threads, offsets, split_at, try_push, try_zeroed};
 use crate::sparse::{CrsGraph, CrsMatrix};
-use crate::{Error, GlobalOrdinal, LocalOrdinal, Result, RowOffset};
+use crate::{Error, GlobalOrdinal, LocalOrdinal, Result};
 use rayon::prelude::*;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -47,6 +47,8 @@ pub(super) struct Columns<'a, M: MemorySpace> {
     pub mesh: &'a Mesh<M>,
     whole: IndexBox,
     pub map: Map,
+    /// Whether every grid point is a node.
+    is_everywhere: bool,
     /// Of each neighbour: the points that this rank reads, their ids where some points are no nodes, and the first local index.
     pub ghosts: Vec<(IndexBox, Option<Vec<GlobalOrdinal>>, LocalOrdinal)>,
 }
@@ -92,7 +94,7 @@ impl<'a, M: MemorySpace> Columns<'a, M> {
             neighbours.push(Neighbour { rank, send, receive });
         }
         let map = Map::new(mesh.map.global_count(), mesh.map.owned_count(), neighbours)?;
-        Ok(Columns { mesh, whole, map, ghosts })
+        Ok(Columns { mesh, whole, map, is_everywhere, ghosts })
     }
 
     /// The local index of a grid point, if it is a node.
@@ -113,15 +115,7 @@ fn is_place(places: &BTreeSet<[u64; 3]>, degree: u64, point: &[u64; 3]) -> bool 
     places.contains(&point.map(|index| index % degree))
 }
 
-/// Rows of one task.
-#[derive(Default)]
-struct Block {
-    lengths: Vec<usize>,
-    columns: Vec<LocalOrdinal>,
-    weights: Vec<f64>,
-}
-
-/// The matrix in local indices.
+/// The matrix in local indices: lengths of rows, their offsets, then entries.
 fn matrix<M: MemorySpace>(
     space: &Threads,
     rows: &Mesh<M>,
@@ -130,46 +124,46 @@ fn matrix<M: MemorySpace>(
     dofs: usize,
 ) -> Result<CrsMatrix> {
     let owned = rows.map.owned_count();
-    let mut blocks: Vec<Block> = (0..owned.div_ceil(ROWS)).map(|_| Block::default()).collect();
-    space.try_for_each(blocks.par_iter_mut().enumerate(), |(at, block)| {
-        let nodes = at * ROWS..owned.min((at + 1) * ROWS);
-        try_reserve("lengths of rows", &mut block.lengths, nodes.len())?;
-        for node in nodes {
-            let [i, j, k] = rows.grid_point(node as LocalOrdinal).map(|index| index as usize);
-            let (before, [xs, ys, zs]) = (block.columns.len(), [&along_x.rows[i], &along_y.rows[j], &along_z.rows[k]]);
-            let most = xs.len() * ys.len() * zs.len();
-            try_reserve("columns of interpolation", &mut block.columns, most)?;
-            try_reserve("weights of interpolation", &mut block.weights, most)?;
-            for (&(z, c), &(y, b)) in zs.iter().flat_map(|z| ys.iter().map(move |y| (z, y))) {
-                for &(x, a) in xs {
-                    if let Some(column) = columns.local([x, y, z]) {
-                        block.columns.push(column);
-                        block.weights.push(a * b * c);
-                    }
+    // Grid points and weights of the row of a node, x fastest.
+    let points = |node: usize| {
+        let [i, j, k] = rows.grid_point(node as LocalOrdinal).map(|index| index as usize);
+        let [xs, ys, zs] = [&along_x.rows[i], &along_y.rows[j], &along_z.rows[k]];
+        let pairs = zs.iter().flat_map(move |&(z, c)| ys.iter().map(move |&(y, b)| (y, z, b, c)));
+        pairs.flat_map(move |(y, z, b, c)| xs.iter().map(move |&(x, a)| ([x, y, z], a * b * c)))
+    };
+    let length = |node: usize| {
+        if !columns.is_everywhere {
+            return points(node).filter(|&(point, _)| columns.local(point).is_some()).count();
+        }
+        let [i, j, k] = rows.grid_point(node as LocalOrdinal).map(|index| index as usize);
+        along_x.rows[i].len() * along_y.rows[j].len() * along_z.rows[k].len()
+    };
+    let mut lengths = try_zeroed::<u32>("lengths of rows", dofs * owned)?;
+    space.for_each(lengths.par_chunks_mut(dofs * ROWS).enumerate(), |(task, lengths)| {
+        for (node, lengths) in (task * ROWS..).zip(lengths.chunks_exact_mut(dofs)) {
+            lengths.fill(length(node) as u32);
+        }
+    });
+    let row_map = offsets(space, &lengths)?;
+    let nnz = row_map[dofs * owned] as usize;
+    let (mut entries, mut values) = (try_zeroed("columns", nnz)?, try_zeroed::<f64>("weights", nnz)?);
+    let ends = || (0..=owned.div_ceil(ROWS)).map(|task| row_map[dofs * owned.min(task * ROWS)] as usize);
+    let pieces = split_at(&mut entries, ends()).into_par_iter().zip(split_at(&mut values, ends()));
+    space.for_each(pieces.enumerate(), |(task, (mut entries, mut values))| {
+        for node in task * ROWS..owned.min((task + 1) * ROWS) {
+            let length = lengths[dofs * node] as usize;
+            let (of_row, weights);
+            (of_row, entries) = entries.split_at_mut(dofs * length);
+            (weights, values) = values.split_at_mut(dofs * length);
+            let known = points(node).filter_map(|(point, weight)| Some((columns.local(point)?, weight)));
+            for (at, (column, weight)) in known.enumerate() {
+                for dof in 0..dofs {
+                    of_row[dof * length + at] = column * dofs as LocalOrdinal + dof as LocalOrdinal;
+                    weights[dof * length + at] = weight;
                 }
             }
-            block.lengths.push(block.columns.len() - before);
         }
-        Ok(())
-    })?;
-    let nnz = dofs * blocks.iter().map(|block| block.columns.len()).sum::<usize>();
-    let (mut row_map, mut entries, mut values) = (Vec::new(), Vec::new(), Vec::new());
-    try_reserve("row offsets", &mut row_map, dofs * owned + 1)?;
-    try_reserve("columns", &mut entries, nnz)?;
-    try_reserve("weights", &mut values, nnz)?;
-    row_map.push(0 as RowOffset);
-    for block in blocks {
-        let mut start = 0;
-        for length in block.lengths {
-            let (columns, weights) = (&block.columns[start..start + length], &block.weights[start..start + length]);
-            for dof in 0..dofs {
-                entries.extend(columns.iter().map(|column| column * dofs as LocalOrdinal + dof as LocalOrdinal));
-                values.extend(weights);
-                row_map.push(entries.len() as RowOffset);
-            }
-            start += length;
-        }
-    }
+    });
     let graph = CrsGraph::trusted(row_map, entries, dofs * columns.map.local_count());
     CrsMatrix::new(Arc::new(graph), values)
 }
