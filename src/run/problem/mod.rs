@@ -48,6 +48,7 @@ use crate::solve::{
     Symmetry, cg, cg_single_launch, solve, symmetry, true_residual,
 };
 use crate::space::{Array, MemorySpace, Slice};
+use crate::sparse::Precision;
 use crate::{Error, Result};
 use discrete::{Discrete, Marks, step};
 use linear::Linear;
@@ -297,9 +298,10 @@ impl<S: Job> NonlinearProblem<S> for Problem<'_, S> {
             _ => None,
         };
         let (linear, halo, workspace) = (&self.linear, &mut self.halo, &mut self.workspace);
-        // A cycle takes the rounded values where products read such, and CG those that were assembled.
+        // A cycle takes the rounded values where products read such, and the method those that were assembled.
         let preconditioner = &mut self.preconditioner;
-        let (solved, times) = linear.with_operator(discrete, preconditioner.is_some(), |local| {
+        let in_f64 = preconditioner.is_some() && deck.matrix.values == Precision::F32;
+        let (solved, times) = linear.with_operator(discrete, in_f64, |local| {
             let operator = DistributedOperator::new(local, halo, apart)?;
             let system = LinearSystem { operator: &operator, preconditioner: Identity, comm: links, rhs: residual };
             let solved = match (&launch, preconditioner) {
