@@ -96,13 +96,19 @@ pub(super) fn failures(newton: &Ended, judged: &Judged, solves: &[Solved]) -> Ve
 }
 
 /// What ended an iteration. Only nonlinear problems make several Newton steps; given numbers of iterations break down by rounding, too.
+/// A preconditioner of such a Jacobian may give NaN.
 fn stopped(error: &Error, newton: &Ended) -> String {
     let steps = &newton.info.steps;
     let is_solved = !steps.is_empty() && steps.iter().all(|step| step.linear.reason != Reason::Iterations);
+    let is_indefinite = match error {
+        Error::Breakdown { .. } => true,
+        Error::NotFinite { quantity, value, .. } => *quantity == "p.Ap" && value.is_nan(),
+        _ => false,
+    };
     match error {
-        Error::Breakdown { .. } if is_solved => format!(
-            "{error}; Newton started from 0 and passed values at which the Jacobian is not positive definite, as it does for boundary \
-             values far apart"
+        error if is_indefinite && is_solved => format!(
+            "{error}; Newton started from 0 and passed values at which the Jacobian is not positive definite, as it does on coarse \
+             meshes with boundary values far apart; give more nodes along z"
         ),
         error => error.to_string(),
     }

@@ -72,10 +72,17 @@ fn norms_that_underflow_are_not_converged() {
 /// Newton starts from 0, whose first step passes temperatures below 0 if those of the boundary are far apart.
 #[test]
 fn a_breakdown_names_the_start_of_newton() {
-    let (code, out, err, report) = run("--nodes 9 --t-max 300");
     let words = "Newton started from 0 and passed values at which the Jacobian is not positive definite";
-    assert_eq!((code, err.as_str()), (3, ""));
-    assert!(out.lines().last().unwrap().contains(words) && report["verdict"][0].as_str().unwrap().contains(words));
+    for args in ["--nodes 9 --t-max 300", "--nodes 5x5x9 --t-max 300 --preconditioner mg"] {
+        let (code, out, err, report) = run(args);
+        assert_eq!((code, err.as_str()), (3, ""), "{args}");
+        let last = out.lines().last().unwrap();
+        assert!(last.contains(words) && last.contains("; give more nodes along z; "), "{args}: {last}");
+        assert!(report["verdict"][0].as_str().unwrap().contains(words), "{args}");
+    }
+    // The advice helps.
+    let (code, out, ..) = run("--nodes 5x5x97 --t-max 300");
+    assert_eq!(code, 0, "{out}");
 }
 
 /// Long after convergence CG follows rounding: a given number of iterations is not judged, and its result not passed over in silence.
