@@ -166,6 +166,26 @@ mod tests {
         CrsMatrix::new(Arc::new(CrsGraph::new(row_map, entries, ROWS + GHOSTS).unwrap()), values).unwrap()
     }
 
+    /// The wait for messages belongs to the exchange, whether rows are multiplied before it or not.
+    #[test]
+    fn late_messages_take_time_of_the_exchange() {
+        let neighbour = Neighbour { rank: 0, send: vec![7], receive: ROWS as u32..(ROWS + GHOSTS) as u32 };
+        let delay = Duration::from_millis(30);
+        let comm = Postbox::late(delay);
+        let (space, map) = (Threads::new(1).unwrap(), Map::new(1 << 20, ROWS, vec![neighbour]).unwrap());
+        for interior in [0, 8192] {
+            let (mut p, mut q, matrix) = (vec![1.0; ROWS + GHOSTS], vec![0.0; ROWS], matrix(interior));
+            let mut sums = Reductions::new(&space, ROWS, 1).unwrap();
+            let mut halo = Halo::new(&space, &comm, &map).unwrap();
+            let operator = DistributedOperator::new(&matrix, &mut halo, interior).unwrap();
+            operator.apply_dot(&space, &mut p, &mut q, &mut sums, 0).unwrap();
+            let [once, twice] = [1, 2].map(|calls| calls * delay);
+            assert!(operator.times().unwrap().halo >= once, "{:?}", operator.times());
+            operator.apply(&space, &mut p, &mut q).unwrap();
+            assert!(operator.times().unwrap().halo >= twice, "{:?}", operator.times());
+        }
+    }
+
     /// Ghosts are NaN until their values arrive, so a row that is computed too early is NaN.
     #[test]
     fn rows_with_ghosts_wait_for_them_wherever_the_product_is_split() {
