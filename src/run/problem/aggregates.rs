@@ -18,9 +18,24 @@ pub(super) struct Aggregates<S: Job> {
     copy: Option<CrsMatrix>,
     /// Exchanges the ghosts of the finest level within a cycle.
     halo: Halo<S>,
-    /// Iterations per decimal digit of the first solve with the levels' values, and whether a later one needed many more.
-    first_rate: Option<f64>,
-    is_stale: bool,
+    pace: Pace,
+}
+
+/// Iterations per decimal digit of the first solve with the levels' values, and whether the last one needed many more.
+#[derive(Debug, Default)]
+struct Pace {
+    first: Option<f64>,
+    is_slow: bool,
+}
+
+impl Pace {
+    /// Compares a solve with the first one.
+    fn note(&mut self, info: &SolveInfo) {
+        let rate = info.iterations as f64 / (info.rhs / info.residual).log10();
+        if rate.is_finite() && rate > 0.0 {
+            self.is_slow = rate > STALE * *self.first.get_or_insert(rate);
+        }
+    }
 }
 
 /// Growth of the iterations per digit with values of an earlier matrix, beyond which the levels are refilled.
@@ -44,16 +59,16 @@ impl<S: Job> Aggregates<S> {
     pub fn new(fine: &Discrete<'_, S>) -> Result<Self> {
         let links = fine.input.links;
         let halo = agree(links.comm(), links.halo(fine.space, fine.map()))?;
-        Ok(Aggregates { levels: None, copy: None, halo, first_rate: None, is_stale: false })
+        Ok(Aggregates { levels: None, copy: None, halo, pace: Pace::default() })
     }
 
     /// Makes the levels of the matrix, or refills them with its new values if the solve with the older ones was slow. All ranks call it
     /// together.
     pub fn prepare(&mut self, fine: &Discrete<'_, S>, linear: &Linear<S>) -> Result<()> {
-        if self.levels.is_some() && !self.is_stale {
+        if self.levels.is_some() && !self.pace.is_slow {
             return Ok(());
         }
-        (self.first_rate, self.is_stale) = (None, false);
+        self.pace = Pace::default();
         let (space, links) = (fine.space, fine.input.links);
         let matrix = agree(links.comm(), linear.assembled(space, &mut self.copy))?;
         match &mut self.levels {
@@ -68,10 +83,7 @@ impl<S: Job> Aggregates<S> {
 
     /// Compares a solve with the first one that had the levels' values. Ranks have the same numbers.
     pub fn note(&mut self, info: &SolveInfo) {
-        let rate = info.iterations as f64 / (info.rhs / info.residual).log10();
-        if rate.is_finite() && rate > 0.0 {
-            self.is_stale = rate > STALE * *self.first_rate.get_or_insert(rate);
-        }
+        self.pace.note(info);
     }
 
     /// Calls `work` with the cycle.
@@ -111,4 +123,20 @@ impl<S: Job> Aggregates<S> {
         }
         Ok(cost)
     }
+}
+
+/// Solves end at other tolerances where steps are inexact: only the iterations per digit tell.
+#[test]
+fn levels_are_stale_where_a_digit_takes_half_as_many_iterations_more() {
+    let mut pace = Pace::default();
+    let mut note = |iterations, digits| {
+        let (rhs, residual) = (10.0, 10f64.powi(1 - digits));
+        pace.note(&SolveInfo { iterations, rhs, residual, ..SolveInfo::default() });
+        pace.is_slow
+    };
+    // Two per digit; as many; just not too many; too many; again fewer. A solve of no digit says nothing.
+    assert_eq!(
+        [(4, 2), (20, 10), (29, 10), (31, 10), (6, 2), (7, 2), (9, 0)].map(|(k, digits)| note(k, digits)),
+        [false, false, false, true, false, true, true]
+    );
 }
