@@ -211,7 +211,7 @@ fn levels(comm: &dyn Communicator, own: &[LevelNumbers]) -> Vec<LevelReport> {
 mod tests {
     use super::*;
     use crate::comm::ranks::on_ranks;
-    use crate::solve::{NewtonInfo, Symmetry, TrueResidual};
+    use crate::solve::{NewtonInfo, NewtonStep, Symmetry, TrueResidual};
 
     /// Products with f32 values read values rounded by at most half of the spacing of f32.
     #[test]
@@ -235,6 +235,34 @@ mod tests {
         assert_eq!(solved(&deck, &newton)[0].target, 4e-7);
         newton.linear = Some(SolveInfo { recomputed: None, ..linear });
         assert!(solved(&deck, &newton)[0].residual.is_nan());
+    }
+
+    /// The last line is the solve that broke off; its step has no residual after it.
+    #[test]
+    fn a_line_of_the_history_has_the_numbers_of_its_own_step() {
+        let linear = |iterations: usize| SolveInfo {
+            iterations,
+            reductions: 2 * iterations + 1,
+            residual: 0.5 * iterations as f64,
+            recomputed: Some(TrueResidual { residual: 0.75 * iterations as f64, solution: 9.0 }),
+            ..SolveInfo::default()
+        };
+        let steps = vec![NewtonStep { residual: 64.0, length: 1.0, linear: linear(4) }];
+        let newton = Ended {
+            info: NewtonInfo { steps, residual: 8.0, ..NewtonInfo::default() },
+            linear: Some(linear(6)),
+            stopped: None,
+            symmetry: Symmetry::default(),
+        };
+        let line = |newton, residual, cg_iterations, cg_reductions, cg_residual, true_residual| HistoryReport {
+            newton,
+            residual,
+            cg_iterations,
+            cg_reductions,
+            cg_residual,
+            true_residual,
+        };
+        assert_eq!(history(&newton), [line(0, 64.0, 4, 9, 2.0, 3.0), line(1, 8.0, 6, 13, 3.0, 4.5)]);
     }
 
     #[test]

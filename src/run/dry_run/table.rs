@@ -164,6 +164,22 @@ mod tests {
         }
     }
 
+    /// Ranks of other machines have other free memory and other threads.
+    #[test]
+    fn free_memory_and_threads_are_those_of_the_largest_rank() {
+        let found = on_ranks(3, |comm| {
+            let (rank, deck) = (comm.rank() as u64, deck([9, 8, 10]));
+            let of_ranks = super::super::of_ranks::<Threads>;
+            of_ranks(&deck, comm, "cpu".into(), 2 + comm.rank(), Some((1 << 40) + rank)).unwrap()
+        });
+        let largest = found[0].largest.rank;
+        assert_ne!(largest, 0);
+        for dry in &found {
+            assert_eq!(dry.largest.free.unwrap()[0], (1 << 40) + largest as u64);
+            assert_eq!((&dry.largest.forecast, dry.fits), (&found[largest].own.forecast, Some(true)));
+        }
+    }
+
     #[test]
     fn one_rank_that_does_not_fit_is_too_large_for_all() {
         let dry = on_ranks(3, |comm| {

@@ -81,6 +81,8 @@ fn the_brick_is_judged_by_the_nodes_nearest_to_the_centre_of_all_ranks() {
             relative(&solved(&run, &deck).0)
         };
         let first = of_ranks(1);
+        // The square of the extent of an element.
+        assert!((first[2] * (points - 1).pow(2) as f64 - 1.0).abs() < 1e-12, "{first:?}");
         // One node has the largest error and all squares: relative to 1 and to the known value there.
         let centre = 1.0 / 6.0 + 0.056_212_8;
         assert!(points == 10 || (first[0] / first[1] / centre - 1.0).abs() < 1e-5, "{first:?}");
@@ -89,5 +91,18 @@ fn the_brick_is_judged_by_the_nodes_nearest_to_the_centre_of_all_ranks() {
                 assert!((found / first - 1.0).abs() < 1e-6, "{points} points, {ranks} ranks: {found} {first}");
             }
         }
+    }
+}
+
+/// The bound is that of the longest edge of an element, along whichever axis it lies.
+#[test]
+fn the_bound_of_the_brick_takes_the_longest_edge() {
+    for points in [[9, 11, 13], [13, 9, 11], [11, 13, 9]] {
+        let run = Run { problem: ProblemKind::Minife, points, ranks: 2, ..HEAT };
+        let mut deck = deck(&run);
+        (deck.mesh.size, deck.cg.iterations) = ([1.0; 3], Some(60));
+        let report = solved(&run, &deck).0;
+        assert!((64.0 * report.error_bound - 1.0).abs() < 1e-12, "{points:?}: {}", report.error_bound);
+        assert!((report.mesh.spacing * (points[2] - 1) as f64 - 1.0).abs() < 1e-12, "{points:?}: {:?}", report.mesh);
     }
 }

@@ -281,7 +281,7 @@ pub fn model(model: &Prediction) -> String {
 mod tests {
     use super::*;
     use crate::model::Fit;
-    use crate::testing::{sample, table};
+    use crate::testing::{self, Sample, sample, table};
 
     fn model(per_stage: f64, error_held_out: Option<f64>) -> Prediction {
         let fit = Fit { slowdown: 0.8, latency: 0.0, per_byte: 0.0, per_stage };
@@ -334,6 +334,37 @@ mod tests {
         let words = bandwidth(&weak.rows.iter().collect::<Vec<_>>()).unwrap();
         assert!(words.contains("take 0.02 of its time on 1 rank x 1 thread and 2.00 on 2 ranks x 1 thread"), "{words}");
         assert!(words.contains("caches held part of the data"), "{words}");
+    }
+
+    /// 1.5 times the bandwidth for twice the workers.
+    #[test]
+    fn bandwidth_alone_limits_the_efficiency_per_worker() {
+        let two = Sample { triad: 15.0, ..sample(2, [8, 16, 8], 1e-3) };
+        let weak = table(Kind::Weak, &[(sample(1, [8; 3], 1e-3), 1), (two, 1)]);
+        let words = bandwidth(&weak.rows.iter().collect::<Vec<_>>()).unwrap();
+        let expected =
+            "from 10.0 to 15.0 GB/s over 2x the workers: memory alone limits the efficiency of CG to about 0.75.";
+        assert!(words.contains(expected), "{words}");
+    }
+
+    /// Repeats of 0.9, 1 and 1.1 ms: the ends of their spread are 0.92 and 1.08 ms.
+    #[test]
+    fn growth_of_iterations_and_spread_of_repeats_are_told() {
+        let runs = |ranks, nodes, iterations| {
+            [0.9e-3, 1e-3, 1.1e-3].map(|time| Sample { iterations, halo: 0.25 * time, ..sample(ranks, nodes, time) })
+        };
+        let all = [runs(1, [8; 3], 10), runs(2, [8, 16, 8], 14)].into_iter();
+        let all: Vec<_> = all.flat_map(|runs| runs.into_iter().zip(1..)).collect();
+        let weak = table(Kind::Weak, &all);
+        let study = testing::study(Kind::Weak, vec![1, 2], vec![0], 3);
+        let words = conclusions(&study, &weak, None).join("\n");
+        for part in [
+            "CG needs 10 iterations on 1 rank x 1 thread and 14 on 2 ranks x 1 thread",
+            "25 % of its time is in the halo exchange",
+            "differ by 20 % of their median",
+        ] {
+            assert!(words.contains(part), "{part}: {words}");
+        }
     }
 
     #[test]
