@@ -180,7 +180,9 @@ mod tests {
         let every_third = (0..COLUMNS).map(|node| u8::from(node % 3 == 0)).collect();
         let at_ends = (0..COLUMNS).map(|node| u8::from([4095, 4096, 8191, 8192, 8999].contains(&node))).collect();
         let ghosts = (0..COLUMNS).map(|node| u8::from(node >= ROWS)).collect();
-        for fixed in [every_third, at_ends, ghosts, vec![1; COLUMNS], vec![0; COLUMNS]] {
+        // The first columns of rows 4096 and 8192, with which chunks begin.
+        let first_columns = (0..COLUMNS).map(|node| u8::from([1675, 3347].contains(&node))).collect();
+        for fixed in [every_third, at_ends, ghosts, first_columns, vec![1; COLUMNS], vec![0; COLUMNS]] {
             let (mut values, mut residual) = (vec![], vec![]);
             let mut written = 0;
             for row in 0..ROWS {

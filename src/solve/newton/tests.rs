@@ -82,6 +82,30 @@ impl NonlinearProblem<Threads> for Scalar {
     }
 }
 
+/// Residuals by position, reached by steps of 1: the second step passes the root, to less than the first residual and more than the last.
+#[test]
+fn a_step_must_improve_on_the_residual_before_it() {
+    struct Table;
+    impl NonlinearProblem<Threads> for Table {
+        fn rows(&self) -> usize {
+            1
+        }
+        fn assemble(&mut self, x: &mut [f64], residual: &mut [f64]) -> Result<()> {
+            let found =
+                [(0.0, 100.0), (1.0, 1.0), (1.5, 1e-9), (2.0, 50.0), (3.0, 1e-9)].into_iter().find(|at| at.0 == x[0]);
+            residual[0] = found.expect("a position of the table").1;
+            Ok(())
+        }
+        fn solve(&mut self, _: &[f64], _: &[f64], delta: &mut [f64], _: Option<f64>) -> Result<SolveInfo> {
+            delta[0] = -1.0;
+            Ok(SolveInfo::default())
+        }
+    }
+    let mut x = [0.0];
+    let info = run(&mut Table, &mut x, NewtonParams::new(1e-10, 5)).unwrap();
+    assert_eq!((x[0], info.steps.iter().map(|step| step.length).collect::<Vec<_>>()), (1.5, vec![1.0, 0.5]));
+}
+
 #[test]
 fn halved_steps_converge_where_full_ones_overshoot() {
     let run = |f, start: f64, max_halvings| {
