@@ -211,6 +211,23 @@ fn faults_of_a_matrix_are_named() {
     assert!(matches!(error, Error::Shape { .. }), "{error}");
 }
 
+/// Nodes on a line do not move where they turn about it, so each aggregate has a coarse unknown without a fine one.
+#[test]
+fn a_mode_that_moves_no_node_leaves_its_coarse_unknown_alone() {
+    const NODES: usize = 200;
+    // Second differences of each displacement, fixed beyond both ends.
+    let neighbours = |row: usize| [row.wrapping_sub(3), row + 3].into_iter().filter(|&other| other < 3 * NODES);
+    let entries = |row| neighbours(row).map(|other| (other, -1.0)).chain([(row, 2.0)]).collect();
+    let rows: Vec<BTreeMap<usize, f64>> = (0..3 * NODES).map(entries).collect();
+    let (iterations, found) = on(1, [1, 1, NODES], 3, &rows);
+    assert!(iterations <= 30, "{iterations}");
+    for (row, value) in found {
+        let node = row as usize / 3;
+        let expected = ((node + 1) * (NODES - node)) as f64 / 2.0;
+        assert!((value / expected - 1.0).abs() < 1e-6, "row {row}: {value}, expected {expected}");
+    }
+}
+
 /// A matrix without strong connections is preconditioned by the smoother.
 #[test]
 fn a_diagonal_matrix_has_one_level() {
