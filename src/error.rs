@@ -108,6 +108,14 @@ pub enum Error {
         /// Norm of the residual in that iteration.
         residual: f64,
     },
+    /// The last level of a multigrid cycle has no Cholesky factors, so a matrix is not positive definite.
+    #[error("multigrid: pivot {pivot} of the last level is {value:e}: expected a symmetric positive definite matrix")]
+    Indefinite {
+        /// Row of the last level.
+        pivot: usize,
+        /// The value that should be positive.
+        value: f64,
+    },
     /// CG failed, and the matrix is not symmetric.
     #[error(
         "CG failed on a matrix that is not symmetric: |x.Ay - y.Ax| is {departure:.1e} of ||x|| ||Ay||; GMRES and BiCGStab take such matrices"
@@ -217,6 +225,7 @@ impl Error {
             self,
             Error::NotConverged { .. }
                 | Error::Breakdown { .. }
+                | Error::Indefinite { .. }
                 | Error::NotSymmetric { .. }
                 | Error::NotFinite { .. }
                 | Error::Underflow { .. }

@@ -203,8 +203,14 @@ impl Comparison {
     }
 }
 
-/// A value cut to the width of the table, without control characters.
+/// A value cut to the width of the table, without control characters; numbers to six digits.
 fn shown(text: &str) -> String {
+    if let Ok(number) = text.parse::<f64>()
+        && text.len() > 10
+    {
+        let is_plain = (1e-3..1e7).contains(&number.abs());
+        return if is_plain { format!("{number:.6}") } else { format!("{number:.5e}") };
+    }
     let mut characters = text.chars();
     let cut: String = characters.by_ref().take(SHOWN).collect();
     let more = if characters.next().is_some() { "..." } else { "" };

@@ -73,7 +73,11 @@ fn norms_that_underflow_are_not_converged() {
 #[test]
 fn a_breakdown_names_the_start_of_newton() {
     let words = "Newton started from 0 and passed values at which the Jacobian is not positive definite";
-    for args in ["--nodes 9 --t-max 300", "--nodes 5x5x9 --t-max 300 --preconditioner mg"] {
+    for args in [
+        "--nodes 9 --t-max 300",
+        "--nodes 5x5x9 --t-max 300 --preconditioner mg",
+        "--nodes 5x5x17 --t-max 1000 --preconditioner mg",
+    ] {
         let (code, out, err, report) = run(args);
         assert_eq!((code, err.as_str()), (3, ""), "{args}");
         let last = out.lines().last().unwrap();

@@ -262,6 +262,7 @@ impl<S: Job> NonlinearProblem<S> for Problem<'_, S> {
                 Error::NotConverged { .. }
                 | Error::NotFinite { .. }
                 | Error::Breakdown { .. }
+                | Error::Indefinite { .. }
                 | Error::Underflow { .. },
             ) => Ok(false),
             improved => improved,

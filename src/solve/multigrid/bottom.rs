@@ -122,8 +122,7 @@ fn inverted(matrix: &mut [f64], n: usize) -> Result<()> {
             let dot: f64 = (0..j).map(|k| matrix[i * n + k] * matrix[j * n + k]).sum();
             let rest = matrix[i * n + j] - dot;
             if i == j && !(rest > 0.0 && rest.is_finite()) {
-                let expected = "expected a symmetric positive definite matrix";
-                return Err(Error::Invalid(format!("multigrid: pivot {j} of the last level is {rest:e}: {expected}")));
+                return Err(Error::Indefinite { pivot: j, value: rest });
             }
             matrix[i * n + j] = if i == j { rest.sqrt() } else { rest / matrix[j * n + j] };
         }
