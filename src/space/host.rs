@@ -105,7 +105,7 @@ impl Threads {
         let len = items.len();
         // One thread or one item leaves nothing to share: the calling thread takes the items in order.
         let pool = self.pool.as_deref().filter(|pool| pool.current_num_threads() > 1 && len > 1);
-        items.with_producer(Share { pool, len, f });
+        items.with_producer(Share { pool, len, f: &f });
     }
 
     /// Calls `f` once per item as [`for_each`](Self::for_each) and returns one of the errors, if there are any.

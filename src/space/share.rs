@@ -1,28 +1,29 @@
 //! Shares the items of a parallel iterator among the threads of a pool.
 //!
 //! The items are halved until there are some per thread, and again where an idle thread steals a half, as in rayon's own loops. All
-//! loops of the library call one instance of rayon's `join` through `dyn`, since an instance per loop takes 10 kB of code. The call
-//! costs nothing measurable: an item is a chunk of thousands of numbers.
+//! loops of the library call one instance of rayon's `join` through `dyn`, since an instance per loop takes 10 kB of code; so do loops
+//! over iterators of one type, each with its function behind `dyn`. The calls cost nothing measurable: an item is a chunk of thousands
+//! of numbers.
 
 use rayon::ThreadPool;
 use rayon::iter::plumbing::{Producer, ProducerCallback};
 
 /// Calls a function once per item of an iterator.
-pub(super) struct Share<'a, F> {
+pub(super) struct Share<'a, T> {
     /// The threads; `None` stands for the calling thread, which takes the items in order.
     pub pool: Option<&'a ThreadPool>,
     /// Number of items.
     pub len: usize,
-    pub f: F,
+    pub f: &'a (dyn Fn(T) + Sync),
 }
 
-impl<T, F: Fn(T) + Send + Sync> ProducerCallback<T> for Share<'_, F> {
+impl<T> ProducerCallback<T> for Share<'_, T> {
     type Output = ();
 
     fn callback<P: Producer<Item = T>>(self, items: P) {
         let Share { pool, len, f } = self;
         let mut items = Some(items);
-        let mut work = |halvings| items.take().into_iter().for_each(|items| share(items, len, halvings, &f));
+        let mut work = |halvings| items.take().into_iter().for_each(|items| share(items, len, halvings, f));
         match pool {
             None => work(None),
             Some(pool) => enter(pool, &mut work),
@@ -31,7 +32,7 @@ impl<T, F: Fn(T) + Send + Sync> ProducerCallback<T> for Share<'_, F> {
 }
 
 /// Calls `f` for `len` items; without halvings in order.
-fn share<P: Producer>(items: P, len: usize, halvings: Option<usize>, f: &(impl Fn(P::Item) + Sync)) {
+fn share<P: Producer>(items: P, len: usize, halvings: Option<usize>, f: &(dyn Fn(P::Item) + Sync)) {
     let Some(halvings) = halvings.filter(|_| len > 1) else { return items.into_iter().for_each(f) };
     let (left, right) = items.split_at(len / 2);
     let (mut left, mut right) = (Some(left), Some(right));
