@@ -10,9 +10,9 @@ use crate::space::lanes::Number;
 
 /// Returns the Jacobian of the map at a point from the basis' reference gradients.
 #[inline(always)]
-pub fn jacobian<N: Number, const NN: usize>(coords: &[[N; DIM]; NN], gradients: &[[f64; DIM]; NN]) -> [[N; DIM]; DIM] {
+pub fn jacobian<N: Number>(coords: impl IntoIterator<Item = [N; DIM]>, gradients: &[[f64; DIM]]) -> [[N; DIM]; DIM] {
     let mut jacobian = [[N::from(0.0); DIM]; DIM];
-    for (x, gradient) in coords.iter().zip(gradients) {
+    for (x, gradient) in coords.into_iter().zip(gradients) {
         for a in 0..DIM {
             for b in 0..DIM {
                 jacobian[a][b] = x[a].times_plus(N::from(gradient[b]), jacobian[a][b]);
@@ -57,20 +57,13 @@ pub fn determinant_inverse<N: Number>(jacobian: &[[N; DIM]; DIM]) -> (N, [[N; DI
     (determinant, inverse)
 }
 
-/// Returns the physical gradients: J^-T times the reference gradients.
+/// Returns a physical gradient: J^-T times a reference gradient.
 #[inline(always)]
-pub fn transform<N: Number, const NN: usize>(
-    inverse: &[[N; DIM]; DIM],
-    gradients: &[[f64; DIM]; NN],
-) -> [[N; DIM]; NN] {
-    let mut transformed = [[N::from(0.0); DIM]; NN];
-    for (out, gradient) in transformed.iter_mut().zip(gradients) {
-        // A hidden address keeps LLVM from vectorising over the nodes by scatters.
-        let gradient = std::hint::black_box(gradient).map(N::from);
-        let along = |a: usize| dot([inverse[0][a], inverse[1][a], inverse[2][a]], gradient);
-        *out = [along(0), along(1), along(2)];
-    }
-    transformed
+pub fn transform<N: Number>(inverse: &[[N; DIM]; DIM], gradient: &[f64; DIM]) -> [N; DIM] {
+    // A hidden address keeps LLVM from vectorising over the nodes by scatters.
+    let gradient = std::hint::black_box(gradient).map(N::from);
+    let along = |a: usize| dot([inverse[0][a], inverse[1][a], inverse[2][a]], gradient);
+    [along(0), along(1), along(2)]
 }
 
 #[cfg(test)]
@@ -85,7 +78,7 @@ mod tests {
     fn the_map_of_a_brick_equals_that_by_hand() {
         let brick = CORNERS.map(|[x, y, z]| [x, 1.5 * y, 2.0 * z]);
         assert!(determinants(brick).iter().all(|d| (d - 3.0).abs() < 1e-14));
-        let (determinant, inverse) = determinant_inverse(&jacobian(&brick, &HEX8.gradients[5]));
+        let (determinant, inverse) = determinant_inverse(&jacobian(brick, &HEX8.gradients[5]));
         assert!((determinant - 3.0).abs() < 1e-14);
         let expected = [[1.0, 0.0, 0.0], [0.0, 1.0 / 1.5, 0.0], [0.0, 0.0, 0.5]];
         assert!(inverse.as_flattened().iter().zip(expected.as_flattened()).all(|(i, e)| (i - e).abs() < 1e-15));
@@ -105,7 +98,7 @@ mod tests {
         #[test]
         fn inverses_invert_and_gradients_reproduce_coordinates(coords in distorted_hex()) {
             for gradients in &HEX8.gradients {
-                let jacobian = jacobian(&coords, gradients);
+                let jacobian = jacobian(coords, gradients);
                 let (determinant, inverse) = determinant_inverse(&jacobian);
                 prop_assert!(determinant > 0.0);
                 for a in 0..DIM {
@@ -115,7 +108,7 @@ mod tests {
                     }
                 }
                 // Gradients of a basis that represents x_a reproduce it: sum_m x_ma grad phi_m = e_a.
-                let physical = transform(&inverse, gradients);
+                let physical = gradients.map(|gradient| transform(&inverse, &gradient));
                 for a in 0..DIM {
                     for b in 0..DIM {
                         let slope: f64 = coords.iter().zip(physical).map(|(x, g)| x[a] * g[b]).sum();

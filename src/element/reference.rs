@@ -22,9 +22,9 @@ pub fn reference<N: Number, E: Equation<1>>(
     let (zero, tables) = (N::from(0.0), &HEX8);
     let (mut residual, mut matrix) = ([zero; HEX8_NODES], [[zero; HEX8_NODES]; HEX8_NODES]);
     for p in 0..HEX8_POINTS {
-        let jacobian = geometry::jacobian(&coords, &tables.gradients[p]);
+        let jacobian = geometry::jacobian(coords, &tables.gradients[p]);
         let (determinant, inverse) = geometry::determinant_inverse(&jacobian);
-        let gradients = geometry::transform(&inverse, &tables.gradients[p]);
+        let gradients = tables.gradients[p].map(|gradient| geometry::transform(&inverse, &gradient));
         let measure = determinant * N::from(tables.weights[p]);
         let (mut x, mut u) = ([zero; DIM], Field { grad: [zero; DIM], value: zero });
         for m in 0..HEX8_NODES {

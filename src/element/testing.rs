@@ -25,7 +25,7 @@ pub fn temperatures() -> impl Strategy<Value = [f64; HEX8_NODES]> {
 /// Returns det J of a trilinear hexahedron at its 2x2x2 Gauss points.
 pub fn determinants(coords: [[f64; DIM]; HEX8_NODES]) -> [f64; HEX8_POINTS] {
     HEX8.gradients.map(|gradients| {
-        let [x, y, z] = jacobian(&coords, &gradients);
+        let [x, y, z] = jacobian(coords, &gradients);
         dot(x, cross(y, z))
     })
 }

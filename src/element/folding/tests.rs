@@ -9,7 +9,7 @@ use proptest::prelude::*;
 
 /// det J of the map from [0, 1]^3 at a point, by the basis functions.
 fn determinant(coords: &[Vector; 8], point: Vector) -> f64 {
-    let [u, v, w] = jacobian(coords, &gradients(point.map(|x| 2.0 * x - 1.0)));
+    let [u, v, w] = jacobian(*coords, &gradients(point.map(|x| 2.0 * x - 1.0)));
     8.0 * dot(u, cross(v, w))
 }
 

@@ -66,11 +66,11 @@ impl<'a> Given<'a> {
 
     /// Gradient and value at point `p` of an element with these nodes; `slopes` are physical gradients of the basis.
     #[inline(always)]
-    pub(in crate::fill::host) fn at<const NN: usize>(
+    pub(in crate::fill::host) fn at(
         &self,
         (elem, nodes): (usize, &[u32]),
         (p, count): (usize, usize),
-        phi: &[f64; NN],
+        phi: &[f64],
         slope: impl Fn(usize, usize) -> f64,
     ) -> [f64; 4] {
         match self.at {
@@ -78,12 +78,12 @@ impl<'a> Given<'a> {
             Place::Points => [0.0, 0.0, 0.0, self.of(count * elem + p)],
             Place::Nodes => {
                 let mut sums = [0.0; 4];
-                for m in 0..NN {
-                    let value = self.of(nodes[m] as usize);
+                for (m, (&node, phi)) in nodes.iter().zip(phi).enumerate() {
+                    let value = self.of(node as usize);
                     for axis in 0..3 {
                         sums[axis] += value * slope(m, axis);
                     }
-                    sums[3] += value * phi[m];
+                    sums[3] += value * phi;
                 }
                 sums
             }

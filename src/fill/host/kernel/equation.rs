@@ -11,16 +11,16 @@
 //! in the contraction, about 4 D^2 8 NN NP before it. An equation whose derivative has no terms of values, such as that of elasticity,
 //! ends k at 3. The entries of a symmetric equation are computed once, for c < d or m <= n, and stored with their mirror images.
 
-use super::integrand::Integrand;
+use super::integrand::{AtPoints, Integrand, fields};
 use super::tiles::Block;
 use super::{ElementBatch, ElementKernel, Evaluate, Wanted};
 use crate::Result;
 use crate::element::equations::{Equation, EquationAt, Slope};
 use crate::element::{BasisTables, DIM};
-use crate::fill::host::any_equation::{AtPoint, Plain, WIDTH};
+use crate::fill::host::any_equation::{Plain, WIDTH};
 use crate::fill::host::with_given::WithGiven;
 use crate::mesh::ElemNode;
-use crate::space::lanes::Lanes;
+use crate::space::lanes::{LANES, Lanes};
 use multiversion::multiversion;
 use multiversion::target::match_target;
 use std::ops::Range;
@@ -35,17 +35,6 @@ pub struct EquationKernel<'a, const D: usize, const NN: usize, const ND: usize> 
     /// Terms of the contraction at a point.
     terms: usize,
     symmetric: bool,
-}
-
-/// Working memory of a thread, one item per point.
-///
-/// Operands of the contraction are `[(point, term)][node]`.
-struct Scratch<const NN: usize, const D: usize> {
-    left: Vec<[Plain; NN]>,
-    right: Vec<[Plain; NN]>,
-    points: Vec<AtPoint<D>>,
-    /// Gradient and value of given fields, `[(point, field)]`.
-    given: Vec<[Plain; TERMS]>,
 }
 
 impl<'a, const D: usize, const NN: usize, const ND: usize> EquationKernel<'a, D, NN, ND> {
@@ -121,17 +110,16 @@ impl<'a, const D: usize, const NN: usize, const ND: usize> EquationKernel<'a, D,
 
 impl<const D: usize, const NN: usize, const ND: usize> ElementKernel<ND> for EquationKernel<'_, D, NN, ND> {
     fn evaluator(&self, _: Wanted, _: Range<usize>) -> Result<Evaluate<'_, ND>> {
-        let BasisTables { weights, values, .. } = self.integrand.tables;
-        let mut left = vec![[Plain::ZERO; NN]; self.terms * weights.len()];
-        // The values of the basis are the same in all elements.
-        if self.terms == TERMS {
-            for (left, phi) in left.chunks_exact_mut(TERMS).zip(values.as_chunks::<NN>().0) {
-                left[DIM] = phi.map(Lanes::splat);
+        let mut at = AtPoints::new(&self.integrand, self.terms);
+        let (integrand, symmetric, mut right) = (&self.integrand, self.symmetric, at.gradients.clone());
+        Ok(Box::new(move |elems, ElementBatch { matrix, residual }| {
+            for (part, first) in elems.clone().step_by(WIDTH).enumerate() {
+                fields(integrand, first..elems.end, &mut at)?;
+                integrand.equation.linearise(&mut at.points, &at.given);
+                contract(integrand, symmetric, &at, &mut right, part * WIDTH, (matrix.as_flattened_mut(), residual));
             }
-        }
-        let given = vec![[Plain::ZERO; TERMS]; weights.len() * self.integrand.equation.given().len()];
-        let mut scratch = Scratch { right: left.clone(), left, points: vec![AtPoint::ZERO; weights.len()], given };
-        Ok(Box::new(move |batch, out| evaluate(self, batch, &mut scratch, out)))
+            Ok(())
+        }))
     }
 
     fn elem_node(&self) -> Option<&ElemNode> {
@@ -140,76 +128,81 @@ impl<const D: usize, const NN: usize, const ND: usize> ElementKernel<ND> for Equ
 }
 
 // The attribute expands to calls of the versions, each behind a check that the processor has its instructions.
+/// Contracts what is at the points to the lanes of a batch from `lane` on: matrices `[(i, j)][lane]` and residuals `[i][lane]`. Compiled
+/// once for all elements.
 #[allow(unsafe_code)]
 #[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl+avx2+fma", "x86_64+avx2+fma"))]
-fn evaluate<const D: usize, const NN: usize, const ND: usize>(
-    kernel: &EquationKernel<'_, D, NN, ND>,
-    elems: Range<usize>,
-    scratch: &mut Scratch<NN, D>,
-    out: &mut ElementBatch<ND>,
-) -> Result<()> {
+fn contract<const D: usize>(
+    integrand: &Integrand<'_, D>,
+    symmetric: bool,
+    at: &AtPoints<D>,
+    right: &mut [Plain],
+    lane: usize,
+    out: (&mut [[f64; LANES]], &mut [[f64; LANES]]),
+) {
     match_target! {
-        "x86_64+avx512f" => batch::<4, 4, true, D, NN, ND>(kernel, elems, scratch, out),
-        "x86_64+fma" => batch::<4, 2, true, D, NN, ND>(kernel, elems, scratch, out),
-        _ => batch::<2, 2, false, D, NN, ND>(kernel, elems, scratch, out),
+        "x86_64+avx512f" => contract_with::<4, 4, true, D>(integrand, symmetric, at, right, lane, out),
+        "x86_64+fma" => contract_with::<4, 2, true, D>(integrand, symmetric, at, right, lane, out),
+        _ => contract_with::<2, 2, false, D>(integrand, symmetric, at, right, lane, out),
     }
 }
 
 #[inline(always)]
-fn batch<const BL: usize, const BR: usize, const FUSED: bool, const D: usize, const NN: usize, const ND: usize>(
-    kernel: &EquationKernel<'_, D, NN, ND>,
-    elems: Range<usize>,
-    scratch: &mut Scratch<NN, D>,
-    out: &mut ElementBatch<ND>,
-) -> Result<()> {
-    let Scratch { left, right, points, given } = scratch;
-    for (part, first) in elems.clone().step_by(WIDTH).enumerate() {
-        let lanes = part * WIDTH..(part + 1) * WIDTH;
-        kernel.integrand.fields::<FUSED, NN>(first, elems.end, points, given, (&mut *left, kernel.terms))?;
-        kernel.integrand.equation.linearise(points, given);
-        for c in 0..D {
-            for d in if kernel.symmetric { c } else { 0 }..D {
-                let slopes = points.iter().map(|point| &point.slopes[c][d]);
-                match kernel.terms {
-                    DIM => scale::<FUSED, DIM, NN>(left, slopes, right),
-                    _ => scale::<FUSED, TERMS, NN>(left, slopes, right),
-                }
-                let (lanes, mirrored) = (lanes.clone(), kernel.symmetric);
-                let mut block = Block { out: &mut out.matrix, lanes, dofs: D, component: [c, d], mirrored };
-                block.tiles::<BL, BR, FUSED, NN>(left, right);
+fn contract_with<const BL: usize, const BR: usize, const FUSED: bool, const D: usize>(
+    integrand: &Integrand<'_, D>,
+    symmetric: bool,
+    at: &AtPoints<D>,
+    right: &mut [Plain],
+    lane: usize,
+    (matrix, residual): (&mut [[f64; LANES]], &mut [[f64; LANES]]),
+) {
+    let (left, nodes) = (&at.gradients[..], integrand.tables.nodes);
+    for c in 0..D {
+        for d in if symmetric { c } else { 0 }..D {
+            let slopes = at.points.iter().map(|point| &point.slopes[c][d]);
+            match at.terms {
+                DIM => scale::<FUSED, DIM>(left, slopes, right, nodes),
+                _ => scale::<FUSED, TERMS>(left, slopes, right, nodes),
             }
-            for m in 0..NN {
-                let mut sum = Lanes::<FUSED, f64, WIDTH>::ZERO;
-                for (p, point) in points.iter().enumerate() {
-                    for k in 0..DIM {
-                        sum = Lanes(left[kernel.terms * p + k][m].0).mul_add(Lanes(point.weak[c][k].0), sum);
-                    }
-                    let phi = Lanes::splat(kernel.integrand.tables.values[NN * p + m]);
-                    sum = phi.mul_add(Lanes(point.weak[c][DIM].0), sum);
+            let mut block = Block { out: matrix, lane, nodes, dofs: D, component: [c, d], mirrored: symmetric };
+            block.tiles::<BL, BR, FUSED>(left, right);
+        }
+        for m in 0..nodes {
+            let mut sum = Lanes::<FUSED, f64, WIDTH>::ZERO;
+            let at_points = at.points.iter().zip(left.chunks_exact(at.terms * nodes));
+            for ((point, left), phi) in at_points.zip(integrand.tables.values.chunks_exact(nodes)) {
+                for k in 0..DIM {
+                    sum = Lanes(left[nodes * k + m].0).mul_add(Lanes(point.weak[c][k].0), sum);
                 }
-                out.residual[D * m + c][lanes.clone()].copy_from_slice(&sum.0);
+                sum = Lanes::splat(phi[m]).mul_add(Lanes(point.weak[c][DIM].0), sum);
             }
+            residual[D * m + c][lane..][..WIDTH].copy_from_slice(&sum.0);
         }
     }
-    Ok(())
 }
 
 /// right[(p, k), n] = sum_j slopes[p][k, j] left[(p, j), n]
 #[inline(always)]
-fn scale<'a, const FUSED: bool, const K: usize, const NN: usize>(
-    left: &[[Plain; NN]],
+fn scale<'a, const FUSED: bool, const K: usize>(
+    left: &[Plain],
     slopes: impl Iterator<Item = &'a Slope<Plain>>,
-    right: &mut [[Plain; NN]],
+    right: &mut [Plain],
+    nodes: usize,
 ) {
-    let points = left.as_chunks::<K>().0.iter().zip(right.as_chunks_mut::<K>().0).zip(slopes);
+    let points = left.chunks_exact(K * nodes).zip(right.chunks_exact_mut(K * nodes)).zip(slopes);
     for ((left, right), slopes) in points {
-        for k in 0..K {
-            for n in 0..NN {
-                let mut sum = Lanes::<FUSED, f64, WIDTH>::ZERO;
+        for n in 0..nodes {
+            let (mut gradient, mut sums) = ([Lanes::<FUSED, f64, WIDTH>::ZERO; K], [Lanes::ZERO; K]);
+            for j in 0..K {
+                gradient[j] = Lanes(left[nodes * j + n].0);
+            }
+            for k in 0..K {
                 for j in 0..K {
-                    sum = Lanes(left[j][n].0).mul_add(Lanes(slopes[k][j].0), sum);
+                    sums[k] = gradient[j].mul_add(Lanes(slopes[k][j].0), sums[k]);
                 }
-                right[k][n] = Lanes(sum.0);
+            }
+            for k in 0..K {
+                right[nodes * k + n] = Lanes(sums[k].0);
             }
         }
     }

@@ -10,6 +10,8 @@ use crate::fill::host::any_equation::{AnyEquation, AtPoint, Plain, WIDTH};
 use crate::mesh::ElemNode;
 use crate::space::lanes::Lanes;
 use crate::{Error, FoldPlace, Result};
+use multiversion::multiversion;
+use multiversion::target::match_target;
 use std::ops::Range;
 
 /// An equation of `D` unknowns per node with the mesh data that its kernels read; borrowed and cheap to copy.
@@ -58,78 +60,125 @@ impl<'a, const D: usize> Integrand<'a, D> {
         }
         Ok(())
     }
+}
 
-    /// Computes fields, given ones (`[(point, field)]`) and w det J at the points of `WIDTH` elements from `first` on, and the gradients d phi_m / d x_k at point p,
-    /// `gradients[terms p + k][m]`. Lanes behind the last element repeat it.
-    ///
-    /// # Errors
-    /// [`Error::Folded`] where a determinant is not positive.
-    #[inline(always)]
-    pub(super) fn fields<const FUSED: bool, const NN: usize>(
-        &self,
-        first: usize,
-        end: usize,
-        points: &mut [AtPoint<D>],
-        given: &mut [[Plain; 4]],
-        (gradients, terms): (&mut [[Plain; NN]], usize),
-    ) -> Result<()> {
-        let zero = Lanes::<FUSED, f64, WIDTH>::ZERO;
-        let (mut coords, mut nodal) = ([[zero; DIM]; NN], [[zero; D]; NN]);
-        for lane in 0..WIDTH {
-            let nodes = self.elem_node.elem((first + lane).min(end - 1));
-            for m in 0..NN {
-                let (x, u) = (self.node_coord[nodes[m] as usize], self.solution[nodes[m] as usize]);
-                for axis in 0..DIM {
-                    coords[m][axis].0[lane] = x[axis];
-                }
-                for c in 0..D {
-                    nodal[m][c].0[lane] = u[c];
-                }
+/// Working memory of a thread: what an equation reads and gives at the points of [`WIDTH`] elements.
+pub(super) struct AtPoints<const D: usize> {
+    /// Coordinates and unknowns, `[node]`.
+    nodes: Vec<([Plain; DIM], [Plain; D])>,
+    pub points: Vec<AtPoint<D>>,
+    /// Gradient and value of given fields, `[(point, field)]`.
+    pub given: Vec<[Plain; DIM + 1]>,
+    /// d phi_m / d x_k at point p, `[(terms p + k)][m]`.
+    pub gradients: Vec<Plain>,
+    /// Rows of gradients per point.
+    pub terms: usize,
+}
+
+impl<const D: usize> AtPoints<D> {
+    /// Makes memory with `terms` rows per point. The fourth has the values of the basis, which are the same in all elements.
+    pub fn new(integrand: &Integrand<'_, D>, terms: usize) -> Self {
+        let BasisTables { weights, values, nodes, .. } = integrand.tables;
+        let mut gradients = vec![Plain::ZERO; terms * values.len()];
+        if terms > DIM {
+            for (rows, phi) in gradients.chunks_exact_mut(terms * nodes).zip(values.chunks_exact(*nodes)) {
+                rows[DIM * nodes..].iter_mut().zip(phi).for_each(|(row, &phi)| *row = Lanes::splat(phi));
             }
         }
-        let (values, slopes) = (self.tables.values.as_chunks::<NN>().0, self.tables.gradients.as_chunks::<NN>().0);
-        let plain = |number: Lanes<FUSED, f64, WIDTH>| Lanes(number.0);
-        for (p, (point, gradients)) in points.iter_mut().zip(gradients.chunks_exact_mut(terms)).enumerate() {
-            let (phi, reference) = (&values[p], &slopes[p]);
-            let jacobian = geometry::jacobian(&coords, reference);
-            let (determinant, inverse) = geometry::determinant_inverse(&jacobian);
-            // False for NaN; without branches between lanes.
-            if !determinant.0.iter().fold(true, |all, &determinant| all & (determinant > 0.0)) {
-                return Err(folded(first..end, p, &determinant.0));
-            }
-            let physical = geometry::transform(&inverse, reference);
-            let (mut x, mut u) = ([zero; DIM], [Field { grad: [zero; DIM], value: zero }; D]);
-            for m in 0..NN {
-                let value = Lanes::splat(phi[m]);
-                for axis in 0..DIM {
-                    x[axis] = coords[m][axis].mul_add(value, x[axis]);
-                    gradients[axis][m] = plain(physical[m][axis]);
-                }
-                for c in 0..D {
-                    u[c].value = nodal[m][c].mul_add(value, u[c].value);
-                    for axis in 0..DIM {
-                        u[c].grad[axis] = nodal[m][c].mul_add(physical[m][axis], u[c].grad[axis]);
-                    }
-                }
-            }
-            for (k, field) in self.equation.given().iter().enumerate() {
-                let place = self.equation.given().len() * p + k;
-                for lane in 0..WIDTH {
-                    let elem = (first + lane).min(end - 1);
-                    let slope = |m: usize, axis: usize| physical[m][axis].0[lane];
-                    let nodes = self.elem_node.elem(elem);
-                    let item = field.at::<NN>((elem, nodes), (p, self.tables.weights.len()), phi, slope);
-                    for (of_lanes, value) in given[place].iter_mut().zip(item) {
-                        of_lanes.0[lane] = value;
-                    }
-                }
-            }
-            point.x = x.map(plain);
-            point.u = u.map(|u| Field { grad: u.grad.map(plain), value: plain(u.value) });
-            point.measure = plain(determinant * Lanes::splat(self.tables.weights[p]));
+        AtPoints {
+            nodes: vec![([Plain::ZERO; DIM], [Plain::ZERO; D]); *nodes],
+            points: vec![AtPoint::ZERO; weights.len()],
+            given: vec![[Plain::ZERO; DIM + 1]; weights.len() * integrand.equation.given().len()],
+            gradients,
+            terms,
         }
-        Ok(())
     }
+}
+
+// The attribute expands to calls of the versions, each behind a check that the processor has its instructions.
+/// Computes fields, given ones, w det J and gradients of the basis at the points of [`WIDTH`] elements, the first of `elems`. Lanes behind
+/// the last element repeat it.
+///
+/// # Errors
+/// [`Error::Folded`] where a determinant is not positive.
+#[allow(unsafe_code)]
+#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl+avx2+fma", "x86_64+avx2+fma"))]
+pub(super) fn fields<const D: usize>(
+    integrand: &Integrand<'_, D>,
+    elems: Range<usize>,
+    at: &mut AtPoints<D>,
+) -> Result<()> {
+    match_target! {
+        "x86_64+avx512f" => fields_with::<true, D>(integrand, elems, at),
+        "x86_64+fma" => fields_with::<true, D>(integrand, elems, at),
+        _ => fields_with::<false, D>(integrand, elems, at),
+    }
+}
+
+#[inline(always)]
+fn fields_with<const FUSED: bool, const D: usize>(
+    &Integrand { equation, tables, elem_node, node_coord, solution }: &Integrand<'_, D>,
+    elems: Range<usize>,
+    AtPoints { nodes, points, given, gradients, terms }: &mut AtPoints<D>,
+) -> Result<()> {
+    let elem = |lane: usize| (elems.start + lane).min(elems.end - 1);
+    for lane in 0..WIDTH {
+        for ((coords, nodal), &node) in nodes.iter_mut().zip(elem_node.elem(elem(lane))) {
+            let (x, u) = (node_coord[node as usize], solution[node as usize]);
+            for axis in 0..DIM {
+                coords[axis].0[lane] = x[axis];
+            }
+            for c in 0..D {
+                nodal[c].0[lane] = u[c];
+            }
+        }
+    }
+    let zero = Lanes::<FUSED, f64, WIDTH>::ZERO;
+    let plain = |number: Lanes<FUSED, f64, WIDTH>| Lanes(number.0);
+    let number = |plain: Plain| Lanes::<FUSED, f64, WIDTH>(plain.0);
+    let nn = nodes.len();
+    let tables_at = tables.values.chunks_exact(nn).zip(tables.gradients.chunks_exact(nn)).zip(&tables.weights);
+    let at_points = points.iter_mut().zip(gradients.chunks_exact_mut(*terms * nn)).zip(tables_at);
+    for (p, ((point, gradients), ((phi, reference), &weight))) in at_points.enumerate() {
+        let jacobian = geometry::jacobian(nodes.iter().map(|(coords, _)| coords.map(number)), reference);
+        let (determinant, inverse) = geometry::determinant_inverse(&jacobian);
+        // False for NaN; without branches between lanes.
+        if !determinant.0.iter().fold(true, |all, &determinant| all & (determinant > 0.0)) {
+            return Err(folded(elems, p, &determinant.0));
+        }
+        let (mut x, mut u) = ([zero; DIM], [Field { grad: [zero; DIM], value: zero }; D]);
+        let (along_x, rest) = gradients.split_at_mut(nn);
+        let (along_y, rest) = rest.split_at_mut(nn);
+        let slopes = along_x.iter_mut().zip(along_y).zip(rest);
+        for (((coords, nodal), (reference, &phi)), ((a, b), e)) in
+            nodes.iter().zip(reference.iter().zip(phi)).zip(slopes)
+        {
+            let (value, physical) = (Lanes::splat(phi), geometry::transform(&inverse, reference));
+            [*a, *b, *e] = physical.map(plain);
+            for axis in 0..DIM {
+                x[axis] = number(coords[axis]).mul_add(value, x[axis]);
+            }
+            for c in 0..D {
+                u[c].value = number(nodal[c]).mul_add(value, u[c].value);
+                for axis in 0..DIM {
+                    u[c].grad[axis] = number(nodal[c]).mul_add(physical[axis], u[c].grad[axis]);
+                }
+            }
+        }
+        let of_point = given.iter_mut().skip(equation.given().len() * p);
+        for (field, numbers) in equation.given().iter().zip(of_point) {
+            for lane in 0..WIDTH {
+                let slope = |m: usize, axis: usize| gradients[axis * nn + m].0[lane];
+                let elem = elem(lane);
+                let item = field.at((elem, elem_node.elem(elem)), (p, tables.weights.len()), phi, slope);
+                numbers.iter_mut().zip(item).for_each(|(number, value)| number.0[lane] = value);
+            }
+        }
+        point.x = x.map(plain);
+        point.u = u.map(|u| Field { grad: u.grad.map(plain), value: plain(u.value) });
+        point.measure = plain(determinant * Lanes::splat(weight));
+    }
+    Ok(())
 }
 
 /// The error for the first lane whose determinant at point `p` is not positive; lanes behind the last element repeat it.

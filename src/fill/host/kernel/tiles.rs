@@ -5,93 +5,92 @@
 
 use crate::fill::host::any_equation::{Plain, WIDTH};
 use crate::space::lanes::{LANES, Lanes};
-use std::ops::Range;
 
 /// The entries of components (c, d) of an element matrix.
-pub(super) struct Block<'a, const ND: usize> {
-    pub out: &'a mut [[[f64; LANES]; ND]; ND],
-    pub lanes: Range<usize>,
+pub(super) struct Block<'a> {
+    /// `[(i, j)][lane]`.
+    pub out: &'a mut [[f64; LANES]],
+    /// The first of the lanes that are written.
+    pub lane: usize,
+    pub nodes: usize,
     pub dofs: usize,
     pub component: [usize; 2],
     /// Whether entries are stored with their mirror images, and those below the diagonal ignored.
     pub mirrored: bool,
 }
 
-impl<const ND: usize> Block<'_, ND> {
+impl Block<'_> {
     #[inline(always)]
     fn put(&mut self, m: usize, n: usize, sum: [f64; WIDTH]) {
         let [c, d] = self.component;
-        let (row, column) = (self.dofs * m + c, self.dofs * n + d);
+        let (row, column, dofs) = (self.dofs * m + c, self.dofs * n + d, self.dofs * self.nodes);
         if self.mirrored {
             if c == d && m > n {
                 return;
             }
-            self.out[column][row][self.lanes.clone()].copy_from_slice(&sum);
+            self.out[dofs * column + row][self.lane..][..WIDTH].copy_from_slice(&sum);
         }
-        self.out[row][column][self.lanes.clone()].copy_from_slice(&sum);
+        self.out[dofs * row + column][self.lane..][..WIDTH].copy_from_slice(&sum);
     }
 
     /// Computes all entries, or those with m <= n if the others are their mirror images: full tiles first, then the edges in bands
     /// of two nodes and of one. Each entry is the same sum, in the same order, in any tile.
     #[inline(always)]
-    pub fn tiles<const BL: usize, const BR: usize, const FUSED: bool, const NN: usize>(
-        &mut self,
-        left: &[[Plain; NN]],
-        right: &[[Plain; NN]],
-    ) {
+    pub fn tiles<const BL: usize, const BR: usize, const FUSED: bool>(&mut self, left: &[Plain], right: &[Plain]) {
         let upper = self.mirrored && self.component[0] == self.component[1];
         let first = |l: usize| if upper { l / BR * BR } else { 0 };
         let mut l = 0;
-        while l + BL <= NN {
-            self.band::<BL, BR, FUSED, NN>(first(l), (l, left), right);
+        while l + BL <= self.nodes {
+            self.band::<BL, BR, FUSED>(first(l), (l, left), right);
             l += BL;
         }
-        while l + 2 <= NN {
-            self.band::<2, BR, FUSED, NN>(first(l), (l, left), right);
+        while l + 2 <= self.nodes {
+            self.band::<2, BR, FUSED>(first(l), (l, left), right);
             l += 2;
         }
-        if l < NN {
-            self.band::<1, BR, FUSED, NN>(first(l), (l, left), right);
+        if l < self.nodes {
+            self.band::<1, BR, FUSED>(first(l), (l, left), right);
         }
     }
 
     /// Computes the entries of `BL` rows from column `r` on.
     #[inline(always)]
-    fn band<const BL: usize, const BR: usize, const FUSED: bool, const NN: usize>(
+    fn band<const BL: usize, const BR: usize, const FUSED: bool>(
         &mut self,
         mut r: usize,
-        left: (usize, &[[Plain; NN]]),
-        right: &[[Plain; NN]],
+        left: (usize, &[Plain]),
+        right: &[Plain],
     ) {
-        while r + BR <= NN {
-            self.tile::<BL, BR, FUSED, NN>(left, (r, right));
+        while r + BR <= self.nodes {
+            self.tile::<BL, BR, FUSED>(left, (r, right));
             r += BR;
         }
-        while r + 2 <= NN {
-            self.tile::<BL, 2, FUSED, NN>(left, (r, right));
+        while r + 2 <= self.nodes {
+            self.tile::<BL, 2, FUSED>(left, (r, right));
             r += 2;
         }
-        if r < NN {
-            self.tile::<BL, 1, FUSED, NN>(left, (r, right));
+        if r < self.nodes {
+            self.tile::<BL, 1, FUSED>(left, (r, right));
         }
     }
 
     /// Computes the `BL` x `BR` entries that begin at nodes `l`, `r`.
     #[inline(always)]
-    fn tile<const BL: usize, const BR: usize, const FUSED: bool, const NN: usize>(
+    fn tile<const BL: usize, const BR: usize, const FUSED: bool>(
         &mut self,
-        (l, left): (usize, &[[Plain; NN]]),
-        (r, right): (usize, &[[Plain; NN]]),
+        (l, left): (usize, &[Plain]),
+        (r, right): (usize, &[Plain]),
     ) {
         let zero = Lanes::<FUSED, f64, WIDTH>::ZERO;
         let mut sums = [[zero; BR]; BL];
-        for (left, right) in left.iter().zip(right) {
+        for (left, right) in left.chunks_exact(self.nodes).zip(right.chunks_exact(self.nodes)) {
+            let (left, right) = (&left[l..][..BL], &right[r..][..BR]);
             let (mut a, mut b) = ([zero; BL], [zero; BR]);
             for i in 0..BL {
-                a[i] = Lanes(left[l + i].0);
+                a[i] = Lanes(left[i].0);
             }
             for j in 0..BR {
-                b[j] = Lanes(right[r + j].0);
+                b[j] = Lanes(right[j].0);
             }
             for i in 0..BL {
                 for j in 0..BR {
@@ -122,10 +121,11 @@ mod tests {
             let (left, right) = (whole::<NN>(7, count), whole::<NN>(11, count));
             let sum = |m: usize, n: usize| (0..count).map(|k| left[k][m].0[0] * right[k][n].0[0]).sum::<f64>() + 0.0;
             for (mirrored, fused) in [(false, false), (true, false), (false, true), (true, true)] {
-                let tiled = |tiles: &dyn Fn(&mut Block<'_, NN>)| {
+                let (left, right) = (left.as_flattened(), right.as_flattened());
+                let tiled = |tiles: &dyn Fn(&mut Block<'_>)| {
                     let mut out = [[[f64::NAN; LANES]; NN]; NN];
-                    let (lanes, component) = (0..WIDTH, [0, 0]);
-                    tiles(&mut Block { out: &mut out, lanes, dofs: 1, component, mirrored });
+                    let (matrix, component) = (out.as_flattened_mut(), [0, 0]);
+                    tiles(&mut Block { out: matrix, lane: 0, nodes: NN, dofs: 1, component, mirrored });
                     for (m, n) in (0..NN).flat_map(|m| (0..NN).map(move |n| (m, n))) {
                         let expected = if mirrored { sum(m.min(n), m.max(n)) } else { sum(m, n) };
                         assert_eq!(out[m][n][..WIDTH], [expected; WIDTH], "{NN} nodes, {count} terms, {m} {n}");
@@ -133,11 +133,11 @@ mod tests {
                     }
                 };
                 if fused {
-                    tiled(&|block| block.tiles::<4, 4, true, NN>(&left, &right));
-                    tiled(&|block| block.tiles::<3, 3, true, NN>(&left, &right));
+                    tiled(&|block| block.tiles::<4, 4, true>(left, right));
+                    tiled(&|block| block.tiles::<3, 3, true>(left, right));
                 } else {
-                    tiled(&|block| block.tiles::<4, 2, false, NN>(&left, &right));
-                    tiled(&|block| block.tiles::<2, 2, false, NN>(&left, &right));
+                    tiled(&|block| block.tiles::<4, 2, false>(left, right));
+                    tiled(&|block| block.tiles::<2, 2, false>(left, right));
                 }
             }
         }

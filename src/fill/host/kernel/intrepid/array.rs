@@ -41,6 +41,11 @@ impl Array {
         Ok(array)
     }
 
+    /// Whether no memory was allocated.
+    pub fn is_empty(&self) -> bool {
+        self.data.is_empty()
+    }
+
     #[inline(always)]
     fn at(&self, cell: usize, [i, j, k]: [usize; 3]) -> usize {
         let [of_cell, of_i, of_j, of_k] = self.strides;
@@ -63,18 +68,18 @@ impl Array {
 
     /// Sets the numbers `[i, j, k]` of `WIDTH` cells for i from `first` on.
     #[inline(always)]
-    pub fn put<const N: usize>(&mut self, cell: usize, [first, j, k]: [usize; 3], numbers: &[Plain; N]) {
+    pub fn put(&mut self, cell: usize, [first, j, k]: [usize; 3], numbers: &[Plain]) {
         let (at, [of_cell, of_i, ..]) = (self.at(cell, [first, j, k]), self.strides);
         let to = &mut self.data[at..];
         if of_cell == 1 {
-            for i in 0..N {
-                *to[i * of_i..].first_chunk_mut().expect("cells") = numbers[i].0;
+            for (i, lanes) in numbers.iter().enumerate() {
+                *to[i * of_i..].first_chunk_mut().expect("cells") = lanes.0;
             }
             return;
         }
-        for i in 0..N {
+        for (i, lanes) in numbers.iter().enumerate() {
             for lane in 0..WIDTH {
-                to[i * of_i + lane * of_cell] = numbers[i].0[lane];
+                to[i * of_i + lane * of_cell] = lanes.0[lane];
             }
         }
     }

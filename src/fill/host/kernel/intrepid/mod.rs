@@ -26,13 +26,13 @@ mod worksets;
 pub use worksets::Worksets;
 pub(in crate::fill::host) use worksets::workset_bytes;
 
-use super::integrand::Integrand;
+use super::integrand::{AtPoints, Integrand, fields};
 use super::{ElementBatch, ElementKernel, Evaluate, Wanted};
 use crate::Result;
 use crate::contraction::{
     Contraction, Sum, data_field_scalar, data_field_vector, field_field_scalar, field_field_vector,
 };
-use crate::element::equations::{Equation, Slope};
+use crate::element::equations::Equation;
 use crate::element::{BasisTables, DIM};
 use crate::fill::host::any_equation::{AtPoint, Plain, WIDTH};
 use crate::mesh::ElemNode;
@@ -91,19 +91,6 @@ impl<'a, const D: usize, const NN: usize, const ND: usize> IntrepidKernel<'a, D,
         };
         Ok(IntrepidKernel { integrand, worksets, terms })
     }
-
-    /// Computes the wanted parts of the elements of a workset.
-    fn compute(
-        &self,
-        elems: Range<usize>,
-        wanted: Wanted,
-        local: &mut [[Plain; NN]],
-        work: &mut Workspace<D>,
-    ) -> Result<()> {
-        let sizes = [elems.len().next_multiple_of(LANES), NN, self.integrand.tables.weights.len()];
-        operands::<D, NN>(&self.integrand, self.terms, elems, local, work)?;
-        contract(self.worksets, self.terms, wanted, sizes, work)
-    }
 }
 
 /// Contracts the operands of cells to the wanted parts; one copy for all elements.
@@ -145,16 +132,19 @@ fn contract<const D: usize>(
 impl<const D: usize, const NN: usize, const ND: usize> ElementKernel<ND> for IntrepidKernel<'_, D, NN, ND> {
     fn evaluator(&self, wanted: Wanted, elems: Range<usize>) -> Result<Evaluate<'_, ND>> {
         let (mut work, mut done) = (self.worksets.take()?, 0..0);
-        let mut local = vec![[Plain::ZERO; NN]; DIM * self.integrand.tables.weights.len()];
-        Ok(Box::new(move |batch, out| {
-            let at = batch.start.wrapping_sub(done.start);
-            let is_done = at < done.len() && at.is_multiple_of(LANES) && batch.end <= done.end;
+        let IntrepidKernel { integrand, worksets, terms } = *self;
+        let (mut at, mut row) = (AtPoints::new(&self.integrand, DIM), vec![Plain::ZERO; NN]);
+        Ok(Box::new(move |batch, ElementBatch { matrix, residual }| {
+            let first = batch.start.wrapping_sub(done.start);
+            let is_done = first < done.len() && first.is_multiple_of(LANES) && batch.end <= done.end;
             if !is_done {
-                let end = elems.end.min(batch.start + self.worksets.cells());
+                let end = elems.end.min(batch.start + worksets.cells());
                 done = batch.start..end.max(batch.end);
-                self.compute(done.clone(), wanted, &mut local, &mut work)?;
+                let sizes = [done.len().next_multiple_of(LANES), NN, integrand.tables.weights.len()];
+                operands(&integrand, terms, done.clone(), &mut at, &mut row, &mut work)?;
+                contract(worksets, terms, wanted, sizes, &mut work)?;
             }
-            hand_out::<D, NN, ND>(&work, if is_done { at } else { 0 }, out);
+            hand_out(&work, NN, if is_done { first } else { 0 }, matrix.as_flattened_mut(), residual);
             Ok(())
         }))
     }
@@ -164,18 +154,20 @@ impl<const D: usize, const NN: usize, const ND: usize> ElementKernel<ND> for Int
     }
 }
 
-/// Copies the cells from `cell` on to a batch.
-fn hand_out<const D: usize, const NN: usize, const ND: usize>(
+/// Copies the cells from `cell` on to a batch, `[(i, j)][lane]` and `[i][lane]`.
+fn hand_out<const D: usize>(
     work: &Workspace<D>,
+    nodes: usize,
     cell: usize,
-    out: &mut ElementBatch<ND>,
+    matrix: &mut [[f64; LANES]],
+    residual: &mut [[f64; LANES]],
 ) {
     for c in 0..D {
-        for m in 0..NN {
-            out.residual[D * m + c] = work.residual.get(cell, [c, m, 0]);
+        for m in 0..nodes {
+            residual[D * m + c] = work.residual.get(cell, [c, m, 0]);
             for d in 0..D {
-                for n in 0..NN {
-                    out.matrix[D * m + c][D * n + d] = work.matrix.get(cell, [D * c + d, m, n]);
+                for n in 0..nodes {
+                    matrix[D * nodes * (D * m + c) + D * n + d] = work.matrix.get(cell, [D * c + d, m, n]);
                 }
             }
         }
@@ -183,50 +175,53 @@ fn hand_out<const D: usize, const NN: usize, const ND: usize>(
 }
 
 // The attribute expands to calls of the versions, each behind a check that the processor has its instructions.
-/// Fills g, G, H, flux and source of the elements of a workset, up to whole batches. `local` holds the gradients of a few elements.
+/// Fills g, G, H, flux and source of the elements of a workset, up to whole batches. Compiled once for all elements; `row`
+/// has room for a number per node.
 #[allow(unsafe_code)]
-#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl+avx2+fma", "x86_64+avx2+fma"))]
-fn operands<const D: usize, const NN: usize>(
+#[multiversion(targets("x86_64+avx2+fma"))]
+fn operands<const D: usize>(
     integrand: &Integrand<'_, D>,
     terms: Terms,
     elems: Range<usize>,
-    local: &mut [[Plain; NN]],
+    at: &mut AtPoints<D>,
+    row: &mut [Plain],
     work: &mut Workspace<D>,
 ) -> Result<()> {
     match_target! {
-        "x86_64+avx512f" => operands_with::<true, D, NN>(integrand, terms, elems, local, work),
-        "x86_64+fma" => operands_with::<true, D, NN>(integrand, terms, elems, local, work),
-        _ => operands_with::<false, D, NN>(integrand, terms, elems, local, work),
+        "x86_64+fma" => operands_with::<true, D>(integrand, terms, elems, at, row, work),
+        _ => operands_with::<false, D>(integrand, terms, elems, at, row, work),
     }
 }
 
 #[inline(always)]
-fn operands_with<const FUSED: bool, const D: usize, const NN: usize>(
+fn operands_with<const FUSED: bool, const D: usize>(
     integrand: &Integrand<'_, D>,
     terms: Terms,
     elems: Range<usize>,
-    local: &mut [[Plain; NN]],
-    Workspace { gradients, right, weighted, weak, points, .. }: &mut Workspace<D>,
+    at: &mut AtPoints<D>,
+    row: &mut [Plain],
+    Workspace { gradients, right, weighted, weak, .. }: &mut Workspace<D>,
 ) -> Result<()> {
-    let values = integrand.tables.values.as_chunks::<NN>().0;
+    let (values, nodes) = (&integrand.tables.values, integrand.tables.nodes);
     for cell in (0..elems.len().next_multiple_of(LANES)).step_by(WIDTH) {
-        integrand.fields::<FUSED, NN>(elems.start + cell, elems.end, points, &mut [], (&mut *local, DIM))?;
-        integrand.equation.linearise(points, &[]);
-        let at_points = points.iter().zip(values).zip(local.as_chunks::<DIM>().0);
-        for (p, ((AtPoint { weak: of_point, slopes, .. }, phi), g)) in at_points.enumerate() {
+        fields(integrand, elems.start + cell..elems.end, at)?;
+        integrand.equation.linearise(&mut at.points, &[]);
+        let at_points = at.points.iter().zip(values.chunks_exact(nodes)).zip(at.gradients.chunks_exact(DIM * nodes));
+        for (p, ((AtPoint { weak: of_point, slopes, .. }, phi), gradients_at)) in at_points.enumerate() {
             for k in 0..DIM {
-                gradients.put(cell, [0, p, k], &g[k]);
+                gradients.put(cell, [0, p, k], &gradients_at[k * nodes..][..nodes]);
             }
             for c in 0..D {
                 weak.put(cell, [0, p, c], &of_point[c]);
                 for d in 0..D {
-                    let block = (D * c + d) * NN;
-                    let rows = products::<FUSED, NN>(terms, &slopes[c][d], g, phi);
+                    let block = (D * c + d) * nodes;
                     for k in 0..DIM {
-                        right.put(cell, [block, p, k], &rows[k]);
+                        products::<FUSED>((true, terms == Terms::Mixed), &slopes[c][d][k], gradients_at, phi, row);
+                        right.put(cell, [block, p, k], row);
                     }
                     if terms != Terms::Gradients {
-                        weighted.put(cell, [block, p, 0], &rows[DIM]);
+                        products::<FUSED>((terms == Terms::Mixed, true), &slopes[c][d][DIM], gradients_at, phi, row);
+                        weighted.put(cell, [block, p, 0], row);
                     }
                 }
             }
@@ -235,33 +230,26 @@ fn operands_with<const FUSED: bool, const D: usize, const NN: usize>(
     Ok(())
 }
 
-/// Returns slope (g, phi)_n at a point, `[k][n]`. Terms that are zero are left out.
+/// Computes `slope` (g, phi)_n of the nodes at a point. Terms that are zero are left out.
 #[inline(always)]
-fn products<const FUSED: bool, const NN: usize>(
-    terms: Terms,
-    slope: &Slope<Plain>,
-    g: &[[Plain; NN]; DIM],
-    phi: &[f64; NN],
-) -> [[Plain; NN]; DIM + 1] {
-    let mut rows = [[Plain::ZERO; NN]; DIM + 1];
-    for k in 0..=DIM {
-        let (has_gradients, has_value) = match terms {
-            Terms::Mixed => (true, true),
-            Terms::Apart => (k < DIM, k == DIM),
-            Terms::Gradients => (k < DIM, false),
-        };
-        for n in 0..NN {
-            let mut sum = Lanes::<FUSED, f64, WIDTH>::ZERO;
-            if has_gradients {
-                for j in 0..DIM {
-                    sum = Lanes(slope[k][j].0).mul_add(Lanes(g[j][n].0), sum);
-                }
+fn products<const FUSED: bool>(
+    (has_gradients, has_value): (bool, bool),
+    slope: &[Plain; DIM + 1],
+    g: &[Plain],
+    phi: &[f64],
+    row: &mut [Plain],
+) {
+    let nodes = phi.len();
+    for (n, (item, &phi)) in row.iter_mut().zip(phi).enumerate() {
+        let mut sum = Lanes::<FUSED, f64, WIDTH>::ZERO;
+        if has_gradients {
+            for j in 0..DIM {
+                sum = Lanes(slope[j].0).mul_add(Lanes(g[nodes * j + n].0), sum);
             }
-            if has_value {
-                sum = Lanes(slope[k][DIM].0).mul_add(Lanes::splat(phi[n]), sum);
-            }
-            rows[k][n] = Lanes(sum.0);
         }
+        if has_value {
+            sum = Lanes(slope[DIM].0).mul_add(Lanes::splat(phi), sum);
+        }
+        *item = Lanes(sum.0);
     }
-    rows
 }

@@ -4,11 +4,10 @@ use super::array::Array;
 use crate::contraction::Contraction;
 use crate::element::{BasisTables, DIM};
 use crate::error::check_length;
-use crate::fill::host::any_equation::AtPoint;
 use crate::fill::{ContractionCalls, Workset};
 use crate::mesh::Sizes;
+use crate::space::Layout;
 use crate::space::lanes::LANES;
-use crate::space::{Layout, try_reserve};
 use crate::{Error, Result};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard};
@@ -33,8 +32,6 @@ pub(super) struct Workspace<const D: usize> {
     pub matrix: Array,
     /// R `[cell, c, m, 0]`.
     pub residual: Array,
-    /// Fields and the linearised equation at the points of a few cells.
-    pub points: Vec<AtPoint<D>>,
 }
 
 /// Worksets of an equation of `D` unknowns per node on elements of one type, for a number of threads.
@@ -95,7 +92,7 @@ impl<const D: usize> Worksets<D> {
             let threads = self.slots.len();
             return Err(Error::Invalid(format!("worksets: all {threads} are in use, expected one for each thread")));
         };
-        if free.points.is_empty() {
+        if free.phi.is_empty() {
             *free = self.workspace()?;
         }
         Ok(free)
@@ -105,9 +102,6 @@ impl<const D: usize> Worksets<D> {
         let &Worksets { nodes, cells, layout, ref values, .. } = self;
         let points = values.len() / nodes;
         let array = |sizes: [usize; 3]| Array::new(layout, [cells, sizes[0], sizes[1], sizes[2]]);
-        let mut of_points = Vec::new();
-        try_reserve("points of a workset", &mut of_points, points)?;
-        of_points.resize(points, AtPoint::ZERO);
         Ok(Workspace {
             phi: Array::replicated(layout, [cells, nodes, points], |m, p| values[p * nodes + m])?,
             gradients: array([nodes, points, DIM])?,
@@ -116,7 +110,6 @@ impl<const D: usize> Worksets<D> {
             weak: array([DIM + 1, points, D])?,
             matrix: array([D * D, nodes, nodes])?,
             residual: array([D, nodes, 1])?,
-            points: of_points,
         })
     }
 }
