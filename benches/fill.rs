@@ -6,9 +6,7 @@ use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main};
 use minifenl::contraction::Sum;
 use minifenl::element::equations::Heat;
-use minifenl::fill::{
-    ElementBatch, ElementKernel, Elements, Fill, FusedKernel, Parts, Strategy, TableKernel, Wanted, element_fn,
-};
+use minifenl::fill::{ElementBatch, ElementKernel, Elements, Fill, FusedKernel, Parts, Strategy, Wanted, element_fn};
 use minifenl::graph;
 use minifenl::mesh::{ElemNode, Numbering};
 use minifenl::run::cost;
@@ -49,11 +47,6 @@ fn bench(criterion: &mut Criterion) {
         let mut fill = Fill::<8>::new(&space, strategy, &graph).unwrap();
         let kernel = FusedKernel::new(elements);
         group.bench_function(format!("{name} fused"), |bencher| {
-            let run = || fill.assemble(&space, &kernel, &mut matrix, &mut residual).unwrap();
-            bencher.iter_custom(common::timed(run));
-        });
-        let kernel = TableKernel::new(elements);
-        group.bench_function(format!("{name} contraction"), |bencher| {
             let run = || fill.assemble(&space, &kernel, &mut matrix, &mut residual).unwrap();
             bencher.iter_custom(common::timed(run));
         });

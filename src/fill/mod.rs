@@ -66,7 +66,7 @@ pub use cuda::{
 pub use dirichlet::{Boundary, Dirichlet};
 pub use host::{
     ElementBatch, ElementKernel, Elements, EquationKernel, Evaluate, Fill, FusedKernel, Given, HostAssembly,
-    HostOperator, IntrepidKernel, Parts, TableKernel, Wanted, WithGiven, Worksets, element_fn,
+    HostOperator, IntrepidKernel, Parts, Wanted, WithGiven, Worksets, element_fn,
 };
 #[cfg(feature = "cuda")]
 pub(crate) use kernel_files::KERNEL_FILES;

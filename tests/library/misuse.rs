@@ -4,7 +4,7 @@ use minifenl::comm::Solo;
 use minifenl::element::equations::{Elasticity, Poisson};
 use minifenl::element::{BasisTables, ElementType};
 use minifenl::fill::{
-    Coo, ElementKernel, EquationKernel, Fill, FusedKernel, IntrepidKernel, Strategy, TableKernel, Workset, Worksets,
+    Coo, ElementKernel, EquationKernel, Fill, FusedKernel, IntrepidKernel, Strategy, Workset, Worksets,
 };
 use minifenl::mesh::{ElemNode, Mesh};
 use minifenl::solve::{CgParams, CgWorkspace, Identity, LinearSystem, cg};
@@ -127,13 +127,12 @@ fn a_kernel_of_other_elements_than_the_graph_is_refused() {
     let error = assembled(&graph, &kernel).unwrap_err().to_string();
     assert!(error.contains("element 6 has the nodes ["), "{error}");
 
-    // The kernels of the heat equation on hexahedra.
+    // The fused kernel of the heat equation on hexahedra.
     let (graph, heat) = (build(&mesh.elem_node), minifenl::element::equations::Heat::new(1.0));
     let t = vec![1.0; 27];
     for (table, is_same) in [(&mesh.elem_node, true), (&other, false)] {
         let elements = minifenl::fill::Elements::new(table, &mesh.node_coord, &t, heat).unwrap();
         assert_eq!(assembled(&graph, &FusedKernel::new(elements)).is_ok(), is_same);
-        assert_eq!(assembled(&graph, &TableKernel::new(elements)).is_ok(), is_same);
     }
 }
 

@@ -3,7 +3,6 @@
 //! | equation | element | [`Kernel`] | kernel |
 //! |---|---|---|---|
 //! | heat, derivatives by hand | `hex8` | `Fused` | [`FusedKernel`] |
-//! | heat, derivatives by hand | `hex8` | `Table` | [`TableKernel`] |
 //! | any | any volume type | `Table` | [`EquationKernel`] |
 //! | any | any volume type | `Intrepid` | [`IntrepidKernel`] |
 
@@ -11,7 +10,7 @@ use super::any_equation::{AnyProduct, elastic, scalar};
 use super::gather;
 use super::kernel::{EquationKernel, Integrand, workset_bytes};
 use super::volumes::on_volume;
-use super::{Elements, Fill, FusedKernel, IntrepidKernel, TableKernel, Worksets};
+use super::{Elements, Fill, FusedKernel, IntrepidKernel, Worksets};
 use crate::element::equations::{Heat, Model, ModelEquation};
 use crate::element::{Analytic, BasisTables, ElementType, HEX8_NODES};
 use crate::error::{check_at_least, check_length};
@@ -46,18 +45,14 @@ impl Debug for HostAssembly {
     }
 }
 
-/// [`FusedKernel`] or [`TableKernel`].
-fn heat_on_hex8_by(space: &Threads, heat: Heat, is_fused: bool, mut fill: Fill<HEX8_NODES>) -> HostAssembly {
+/// [`FusedKernel`].
+fn fused(space: &Threads, heat: Heat, mut fill: Fill<HEX8_NODES>) -> HostAssembly {
     let (stored_bytes, additions) = (fill.stored_bytes(), fill.additions(space));
     let work =
         move |space: &Threads, coords: &[_], unknowns: &[_], system: &mut StoredSystem<Threads>, residual: &mut [_]| {
             let elem_node = fill.elem_node().clone();
             let elements = Elements::new(&elem_node, coords, unknowns, heat)?;
-            let matrix = system.matrix.assembled_mut();
-            match is_fused {
-                true => fill.assemble(space, &FusedKernel::new(elements), matrix, residual),
-                false => fill.assemble(space, &TableKernel::new(elements), matrix, residual),
-            }
+            fill.assemble(space, &FusedKernel::new(elements), system.matrix.assembled_mut(), residual)
         };
     HostAssembly { work: Box::new(work), stored_bytes, additions, calls: Box::new(ContractionCalls::default) }
 }
@@ -122,13 +117,9 @@ impl Assemble for Threads {
         let AssemblyChoice { strategy, kernel, workset } = choice;
         let (crs, elem) = (system.matrix.assembled().graph().clone(), system.places.clone());
         check_length("assembly", "elem_node (nodes per element)", on.elem_node.nodes_per_elem(), on.element.nodes())?;
-        match (kernel, heat_on_hex8(model, on.element)) {
-            (Kernel::Fused | Kernel::Table, Some(heat)) => {
-                let fill = Fill::prepare(self, strategy, crs, elem)?;
-                return Ok(heat_on_hex8_by(self, heat, kernel == Kernel::Fused, fill));
-            }
-            (Kernel::Fused, None) => return Err(no_kernel(kernel, on.element)),
-            (Kernel::Intrepid, _) | (Kernel::Table, None) => {}
+        if kernel == Kernel::Fused {
+            let heat = heat_on_hex8(model, on.element).ok_or_else(|| no_kernel(kernel, on.element))?;
+            return Ok(fused(self, heat, Fill::prepare(self, strategy, crs, elem)?));
         }
         let refused = || Err(two_dimensional("assembly", on.element));
         macro_rules! build {

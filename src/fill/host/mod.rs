@@ -31,7 +31,7 @@ pub use fill::Fill;
 pub use gallery::HostAssembly;
 pub use given::Given;
 pub use kernel::{
-    ElementBatch, ElementKernel, Elements, EquationKernel, Evaluate, FusedKernel, IntrepidKernel, TableKernel, Worksets,
+    ElementBatch, ElementKernel, Elements, EquationKernel, Evaluate, FusedKernel, IntrepidKernel, Worksets,
 };
 pub use operator::HostOperator;
 pub use parts::{Parts, Wanted};

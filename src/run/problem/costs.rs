@@ -3,7 +3,7 @@
 use super::linear::Linear;
 use super::{Problem, ProblemInput};
 use crate::element::MOMENTS_FLOPS;
-use crate::fill::{ApplyCost, Kernel, Strategy, TableKernel};
+use crate::fill::{ApplyCost, Kernel, Strategy};
 use crate::run::cost::{self, Cost};
 use crate::run::deck::Solver;
 use crate::run::{Job, cost::Sizes};
@@ -45,10 +45,9 @@ impl<S: Job> Problem<'_, S> {
             }
         };
         let shape = cost::Shape { nodes, points, dofs, position };
-        let element_flops = match (deck.element_kernel(), deck.has_fused_kernel()) {
-            (Kernel::Fused, _) => MOMENTS_FLOPS as u64,
-            (Kernel::Table, true) => TableKernel::FLOPS as u64,
-            (Kernel::Intrepid, _) | (Kernel::Table, false) => cost::element_flops(shape),
+        let element_flops = match deck.element_kernel() {
+            Kernel::Fused => MOMENTS_FLOPS as u64,
+            Kernel::Intrepid | Kernel::Table => cost::element_flops(shape),
         };
         let sum = if deck.fill.strategy.or(S::STRATEGY) == Strategy::Gather { 8 } else { 24 };
         let of_nodes = |nnz: u64| sizes(1, nnz / (dofs * dofs));

@@ -5,7 +5,6 @@ mod fused;
 mod gather;
 mod integrand;
 mod intrepid;
-mod table;
 #[cfg(test)]
 mod tests;
 mod tiles;
@@ -16,7 +15,6 @@ pub use gather::Elements;
 pub(super) use integrand::Integrand;
 pub(super) use intrepid::workset_bytes;
 pub use intrepid::{IntrepidKernel, Worksets};
-pub use table::TableKernel;
 
 use crate::Result;
 use crate::element::{HEX8_NODES, SymmetricSink};
