@@ -147,11 +147,7 @@ fn costs(run: &Run, report: &Report, parts: &[Part]) -> Vec<(&'static str, Optio
             + (24 + 8 * d) * (p.owned + p.ghosts)
     };
     let rows = d * corners;
-    let element_flops = match (run.problem, run.element) {
-        // Counted in src/fill/host/kernel/table.rs.
-        (ProblemKind::Heat, ElementType::Hex8) => 4760,
-        _ => points * (39 * corners + 8 * rows + 28 * d * rows + 8 * rows * rows + 8 * rows),
-    };
+    let element_flops = points * (39 * corners + 8 * rows + 28 * d * rows + 8 * rows * rows + 8 * rows);
     // Off-diagonal entries of a row or column that is cleared, within the blocks of nodes too, and residuals.
     let conditions = |p: &Part| d * d * p.cleared + (d * d - d) * p.fixed + d * p.fixed;
     let is_scatter = run.fill == fill::Strategy::Scatter;

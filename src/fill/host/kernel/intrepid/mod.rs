@@ -15,7 +15,7 @@
 //! up to `28 NN NP` for G and H (16 unless gradients and values mix) and `8 NN^2 NP` in contractions; per component `8 NN NP`.
 //! Bound for heat on `hex8`: 9000 operations, 153 ns at 16 operations per cycle and 3.7 GHz; 13 kB of a workset written to and read from
 //! L2, 110 ns at 32 bytes per cycle. Measured on one core of an AMD EPYC (Zen 4), worksets of 64 cells, cells fastest: 556 ns per cell;
-//! cells slowest 750, `EquationKernel` 347, `table` 147, `fused` 92. Worksets with operands above 512 KiB (256 cells) take 1850 ns: the
+//! cells slowest 750, `EquationKernel` 347, `fused` 92. Worksets with operands above 512 KiB (256 cells) take 1850 ns: the
 //! contractions copy them. Source: Intrepid's `FunctionSpaceTools`.
 
 mod array;
