@@ -185,11 +185,10 @@ fn linearise_with<const FUSED: bool, E: EquationAt<D, K>, const D: usize, const 
 }
 
 #[allow(unsafe_code)]
-#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl+avx2+fma", "x86_64+avx2+fma"))]
+#[multiversion(targets("x86_64+avx2+fma"))]
 fn vectors<E: Equation<D>, const D: usize>(equation: &E, part: Part, points: AnyPoints<'_, D>) {
     // Each version is compiled for one kind of points, that of its caller on the same processor.
     match_target! {
-        "x86_64+avx512f" => if let AnyPoints::Fused(points) = points { at_points(equation, part, points) },
         "x86_64+fma" => if let AnyPoints::Fused(points) = points { at_points(equation, part, points) },
         _ => if let AnyPoints::Plain(points) = points { at_points(equation, part, points) },
     }

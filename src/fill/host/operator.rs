@@ -94,14 +94,13 @@ fn loop_over<const D: usize>(element: ElementType) -> Result<Evaluate<D>> {
 // The attribute expands to calls of the versions, each behind a check that the processor has its instructions.
 // The variants of the enum themselves would not be general enough in their lifetimes.
 #[allow(unsafe_code, clippy::redundant_closure)]
-#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl+avx2+fma", "x86_64+avx2+fma"))]
+#[multiversion(targets("x86_64+avx2+fma"))]
 fn evaluate<const D: usize, const NN: usize, const NP: usize>(
     batch: &Batch<'_, D>,
     elems: Range<usize>,
     put: &mut Put<'_, D>,
 ) {
     match_target! {
-        "x86_64+avx512f" => batches::<true, D, NN, NP>(batch, elems, put),
         "x86_64+fma" => batches::<true, D, NN, NP>(batch, elems, put),
         _ => batches::<false, D, NN, NP>(batch, elems, put),
     }
