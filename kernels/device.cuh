@@ -5,6 +5,7 @@ template <class T, int N> struct Array {
     __device__ __forceinline__ constexpr T& operator[](int i) { return item[i]; }
     __device__ __forceinline__ constexpr const T& operator[](int i) const { return item[i]; }
 };
+template <class T> struct Array<T, 0> {};
 // [a, b, ...]
 template <class T, class... R> INLINE constexpr Array<T, 1 + sizeof...(R)> array(T first, R... rest) { return {{first, T(rest)...}}; }
 // [value; N]

@@ -1,92 +1,149 @@
 // Loops with functions of a user; twin of src/space/loops.rs. The text in front states
 //     Statement    the struct of the functions, whose numbers are `parameters`
-//     ARRAYS       the parameters of for_items, `const double* in0, ..., double* out0, ...`
-//     READ, WRITE  `in0[i], ...` and `out0[i] = y[0]; ...`
-//     INPUTS       their number, at least 1
-// A joiner is associative only, so that items are joined in their order: a thread takes neighbouring items.
+//     NUMBERS      how many numbers, at least 2
+//     ARRAYS       the arrays of the loop as parameters, `const Item* in0, ...`
+// and by what is called
+//     READ, OWN, WRITE         of for_items: items of the inputs and of the outputs, and `out0[i] = y[0]; ...`
+//     CALL                     of for_indices: the arguments behind the index
+//     READ, COMMUTES           of reduce_items and scan_items: items of the inputs; 1 if the order does not count, undefined for a scan
 
-constexpr int THREADS = 256, ITEMS = 8, TILE = THREADS * ITEMS;
+constexpr int THREADS = 256;
 
-#ifdef ARRAYS
+struct Parameters {
+    double number[NUMBERS];
+};
 
-KERNEL __launch_bounds__(THREADS) for_items(u64 n, const double* parameters, ARRAYS) {
+INLINE const Statement& statement(const Parameters& parameters) { return *(const Statement*)&parameters; }
+
+#ifdef WRITE
+
+using Item = Statement::Item;
+
+KERNEL __launch_bounds__(THREADS) for_items(u64 n, const __grid_constant__ Parameters parameters, ARRAYS) {
     u64 i = thread_index();
     if (i >= n) return;
-    const Statement f = *(const Statement*)parameters;
-    Array<double, INPUTS> x = {{READ}};
-    auto y = f.item(int(i), x);
+    auto y = statement(parameters).item(int(i), READ, OWN);
     WRITE
+}
+
+#elif defined(CALL)
+
+KERNEL __launch_bounds__(THREADS) for_indices(u64 n, const __grid_constant__ Parameters parameters, ARRAYS) {
+    u64 i = thread_index();
+    if (i < n) statement(parameters).at(int(i), CALL);
 }
 
 #else
 
-// The tile of a block in shared memory, with the identity behind the last item. Consecutive threads load consecutive items; the
-// padding puts the items of a warp's threads in different banks.
+using Item = Statement::Item;
+using Value = Statement::Value;
+
+// As in src/space/cuda/loops.rs.
+constexpr int ITEMS = sizeof(Value) < 64 ? 64 / sizeof(Value) : 1, TILE = THREADS * ITEMS;
+
+// The values of a block in shared memory, with the identity behind the last one. Consecutive threads make consecutive values; the
+// padding puts the values of a warp's threads in different banks. A thread then takes neighbouring ones: values keep their order.
 struct Tile {
-    double items[THREADS][ITEMS + 1];
+    Value values[THREADS][ITEMS + 1];
 };
 
-INLINE void load_tile(Tile& tile, const Statement& joiner, u64 n, const double* x) {
+template <class Load> INLINE void load_tile(Tile& tile, const Statement& f, u64 n, Load load) {
     u64 first = u64(blockIdx.x) * TILE;
     for (int k = threadIdx.x; k < TILE; k += THREADS) {
-        tile.items[k / ITEMS][k % ITEMS] = first + k < n ? x[first + k] : joiner.identity();
+        tile.values[k / ITEMS][k % ITEMS] = first + k < n ? load(first + k) : f.identity();
     }
     __syncthreads();
 }
 
-// out[block] = the items of its tile joined.
-KERNEL __launch_bounds__(THREADS) reduce_items(u64 n, const double* parameters, const double* x, double* out) {
-    __shared__ Tile tile;
-    __shared__ double of_thread[THREADS];
-    const Statement joiner = *(const Statement*)parameters;
-    load_tile(tile, joiner, n, x);
-    double sum = tile.items[threadIdx.x][0];
-    for (int k = 1; k < ITEMS; k++) sum = joiner.join(sum, tile.items[threadIdx.x][k]);
-    of_thread[threadIdx.x] = sum;
-    // Neighbours join, the lower one first.
-    for (int step = 1; step < THREADS; step *= 2) {
-        __syncthreads();
-        if (threadIdx.x % (2 * step) == 0) {
-            of_thread[threadIdx.x] = joiner.join(of_thread[threadIdx.x], of_thread[threadIdx.x + step]);
-        }
-    }
-    if (threadIdx.x == 0) out[blockIdx.x] = of_thread[0];
+#ifdef COMMUTES
+
+INLINE Value of_thread(const Tile& tile, const Statement& f) {
+    Value sum = tile.values[threadIdx.x][0];
+    for (int k = 1; k < ITEMS; k++) sum = f.join(sum, tile.values[threadIdx.x][k]);
+    return sum;
 }
 
-// out[i] = the items of the tile up to i joined; totals[block] = all of them.
-KERNEL __launch_bounds__(THREADS) scan_tiles(u64 n, const double* parameters, const double* x, double* out, double* totals) {
+// out[block] = the sums of its threads joined; neighbours join, the lower one first.
+INLINE void join_threads(const Statement& f, Value sum, Value* out) {
+    __shared__ Value sums[THREADS];
+    sums[threadIdx.x] = sum;
+    for (int step = 1; step < THREADS; step *= 2) {
+        __syncthreads();
+        if (threadIdx.x % (2 * step) == 0) sums[threadIdx.x] = f.join(sums[threadIdx.x], sums[threadIdx.x + step]);
+    }
+    if (threadIdx.x == 0) out[blockIdx.x] = sums[0];
+}
+
+// out[block] = the values of its items joined: those of its tile, or, if they commute, every gridDim-th of a thread.
+KERNEL __launch_bounds__(THREADS) reduce_items(u64 n, const __grid_constant__ Parameters parameters, Value* out, ARRAYS) {
+    const Statement f = statement(parameters);
+    auto value = [=](u64 i) { return f.value(int(i), READ); };
+#if COMMUTES
+    Value sum = f.identity();
+    for (u64 i = thread_index(); i < n; i += u64(gridDim.x) * THREADS) sum = f.join(sum, value(i));
+    join_threads(f, sum, out);
+#else
     __shared__ Tile tile;
-    __shared__ double of_thread[2][THREADS];
-    const Statement joiner = *(const Statement*)parameters;
-    load_tile(tile, joiner, n, x);
-    double(&own)[ITEMS + 1] = tile.items[threadIdx.x];
-    for (int k = 1; k < ITEMS; k++) own[k] = joiner.join(own[k - 1], own[k]);
+    load_tile(tile, f, n, value);
+    join_threads(f, of_thread(tile, f), out);
+#endif
+}
+
+// As above for values that are joined already.
+KERNEL __launch_bounds__(THREADS) reduce_values(u64 n, const __grid_constant__ Parameters parameters, const Value* x, Value* out) {
+    __shared__ Tile tile;
+    const Statement f = statement(parameters);
+    load_tile(tile, f, n, [=](u64 i) { return x[i]; });
+    join_threads(f, of_thread(tile, f), out);
+}
+
+#else
+
+// out[i] = the values of the tile up to i joined; totals[block] = all of them.
+INLINE void scan_tile(Tile& tile, const Statement& f, u64 n, Value* out, Value* totals) {
+    __shared__ Value sums[2][THREADS];
+    Value(&own)[ITEMS + 1] = tile.values[threadIdx.x];
+    for (int k = 1; k < ITEMS; k++) own[k] = f.join(own[k - 1], own[k]);
     // Of the threads up to this one (Hillis and Steele 1986); two copies, so that a step reads what the one before has written.
     int now = 0;
-    of_thread[now][threadIdx.x] = own[ITEMS - 1];
+    sums[now][threadIdx.x] = own[ITEMS - 1];
     for (int step = 1; step < THREADS; step *= 2, now = 1 - now) {
         __syncthreads();
-        double sum = of_thread[now][threadIdx.x];
-        if (int(threadIdx.x) >= step) sum = joiner.join(of_thread[now][threadIdx.x - step], sum);
-        of_thread[1 - now][threadIdx.x] = sum;
+        Value sum = sums[now][threadIdx.x];
+        if (int(threadIdx.x) >= step) sum = f.join(sums[now][threadIdx.x - step], sum);
+        sums[1 - now][threadIdx.x] = sum;
     }
     __syncthreads();
     if (threadIdx.x > 0) {
-        double before = of_thread[now][threadIdx.x - 1];
-        for (int k = 0; k < ITEMS; k++) own[k] = joiner.join(before, own[k]);
+        Value before = sums[now][threadIdx.x - 1];
+        for (int k = 0; k < ITEMS; k++) own[k] = f.join(before, own[k]);
     }
-    if (threadIdx.x == 0) totals[blockIdx.x] = of_thread[now][THREADS - 1];
+    if (threadIdx.x == 0) totals[blockIdx.x] = sums[now][THREADS - 1];
     __syncthreads();
     u64 first = u64(blockIdx.x) * TILE;
-    for (int k = threadIdx.x; k < TILE && first + k < n; k += THREADS) out[first + k] = tile.items[k / ITEMS][k % ITEMS];
+    for (int k = threadIdx.x; k < TILE && first + k < n; k += THREADS) out[first + k] = tile.values[k / ITEMS][k % ITEMS];
+}
+
+KERNEL __launch_bounds__(THREADS) scan_items(u64 n, const __grid_constant__ Parameters parameters, Value* out, Value* totals, ARRAYS) {
+    __shared__ Tile tile;
+    const Statement f = statement(parameters);
+    load_tile(tile, f, n, [=](u64 i) { return f.value(int(i), READ); });
+    scan_tile(tile, f, n, out, totals);
+}
+
+KERNEL __launch_bounds__(THREADS) scan_values(u64 n, const __grid_constant__ Parameters parameters, Value* out, Value* totals, const Value* x) {
+    __shared__ Tile tile;
+    const Statement f = statement(parameters);
+    load_tile(tile, f, n, [=](u64 i) { return x[i]; });
+    scan_tile(tile, f, n, out, totals);
 }
 
 // out[i] = the totals of all tiles before that of i joined with out[i]; totals[tile] holds them up to and including the tile.
-KERNEL __launch_bounds__(THREADS) scan_add(u64 n, const double* parameters, const double* totals, double* out) {
+KERNEL __launch_bounds__(THREADS) scan_add(u64 n, const __grid_constant__ Parameters parameters, const Value* totals, Value* out) {
     u64 i = thread_index();
     if (i >= n || i < TILE) return;
-    const Statement joiner = *(const Statement*)parameters;
-    out[i] = joiner.join(totals[i / TILE - 1], out[i]);
+    out[i] = statement(parameters).join(totals[i / TILE - 1], out[i]);
 }
 
+#endif
 #endif

@@ -13,6 +13,21 @@ pub use atomic_float::AtomicF64;
 use std::sync::atomic::Ordering::Relaxed;
 pub use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64};
 
+/// Adds `value` to `*cell` by a compare-and-swap loop, as GPUs without an atomic addition of `f64` had to.
+#[inline(always)]
+pub fn add_by_exchange(cell: &AtomicF64, value: f64) {
+    let mut before = cell.load(Relaxed);
+    while let Err(found) = cell.compare_exchange_weak(before, before + value, Relaxed, Relaxed) {
+        before = found;
+    }
+}
+
+/// Writes `value` to `*cell`.
+#[inline(always)]
+pub fn set(cell: &AtomicF64, value: f64) {
+    cell.store(value, Relaxed);
+}
+
 /// A number type with an atomic type of the same size and alignment.
 ///
 /// # Safety

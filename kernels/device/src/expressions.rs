@@ -37,7 +37,7 @@ pub fn name(of: &Ident) -> String {
         // Words of C++ and macros of the kernels that are names in Rust.
         "auto" | "double" | "float" | "int" | "short" | "long" | "signed" | "unsigned" | "new" | "delete" | "this"
         | "template" | "class" | "operator" | "register" | "switch" | "case" | "default" | "void" | "char"
-        | "union" | "and" | "or" | "not" | "xor" | "INLINE" | "KERNEL" | "Array" | "Dual" => {
+        | "union" | "and" | "or" | "not" | "xor" | "INLINE" | "KERNEL" | "Array" | "Dual" | "Slice" => {
             format!("{name}_")
         }
         _ => name,
@@ -225,6 +225,9 @@ pub fn callee(of: &Expr, context: &Context) -> Result<String> {
     match names(of)?.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         [_] => translate(of, context),
         ["Self", function] => Ok(function.into()),
+        ["atomic", function @ ("add" | "add_by_exchange" | "add_unshared" | "set")] => {
+            Ok(format!("::atomic_{function}"))
+        }
         [of_type, "from"] => Ok(conversion(of_type)),
         _ => Err(Error::new_spanned(of, EXPECTED)),
     }

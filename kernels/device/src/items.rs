@@ -60,8 +60,12 @@ fn structure(of: &ItemStruct, items: &[Item], context: &Context) -> Result<Strin
                     let (head, body) = function(&of.sig, &of.block, context, true)?;
                     out += &format!("{head} {body}");
                 }
+                ImplItem::Type(of) => {
+                    writeln!(out, "using {} = {};", of.ident, types::translate(&of.ty, context)?)
+                        .expect("a string grows");
+                }
                 ImplItem::Const(of) => out += &constant(&of.ident, &of.ty, &of.expr, "static ", context)?,
-                other => return Err(Error::new_spanned(other, "expected a function or a constant")),
+                other => return Err(Error::new_spanned(other, "expected a function, a type or a constant")),
             }
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! `#[device] mod name { ... }` leaves the module as it is and adds `pub const CUDA: &str`, the same functions as C++ templates. A
 //! struct that implements a trait, as `Equation`, also gets `minifenl::space::DeviceText`: its name, the text, and its fields, which are
-//! f64 or arrays of f64, as numbers. What cannot be translated is an error of the Rust compiler at its place.
+//! f64 or arrays of f64, as numbers. A struct with `#[repr(C)]` and such fields becomes a `minifenl::space::Item` of arrays. What cannot be translated is an error of the Rust compiler at its place.
 //!
 //! | Rust | C++ |
 //! |---|---|
@@ -14,6 +14,8 @@
 //! | `[a, b]`, `[a; n]`, indexing, `.map(\|x\| ...)`, `array::from_fn` | `Array<T, n>` |
 //! | `sqrt exp ln sin cos tan tanh abs signum powi powf min max mul_add recip` | functions of CUDA and of `kernels/device.cuh` |
 //! | `N::from(x)`, `f64::from(x)`, literals | conversions |
+//! | `&[f64]`, `&[u32]`, `&[AtomicF64]` | `Slice<const double>`, `Slice<const unsigned>`, `Slice<double>`: an index out of range traps |
+//! | `atomic::add(&cells[i], x)`, `add_by_exchange`, `add_unshared`, `set` | the same, on the cell |
 
 mod closures;
 mod context;

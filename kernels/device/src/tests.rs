@@ -63,7 +63,13 @@ fn items_without_translation_are_refused_at_their_place() {
         ("struct S { n: usize } impl Equation<1> for S { }", "usize", "expected f64 or an array of f64"),
         ("struct S { n: f64 } impl S { fn set(&mut self) { } }", "&mut self", "expected `&self` or `self`"),
         ("fn f(a: &mut f64) { }", "&mut f64", "this type has no translation"),
-        ("fn f(a: &[f64]) { }", "[f64]", "expected a number, bool, an array of known length"),
+        ("fn f(a: &[bool; 2]) { a[0] = 1; } fn g(a: &[[f64; 3]]) { }", "[f64; 3]", "expected a slice of numbers"),
+        (
+            "#[repr(C)] #[derive(Clone, Copy, Debug, Default, PartialEq)] struct V { n: u32 }",
+            "u32",
+            "expected f64 or an array of f64",
+        ),
+        ("#[repr(C)] struct V { n: f64 }", "V", "expected #[derive(Clone, Copy, Debug, Default, PartialEq)]"),
     ] {
         let (message, found) = error(&format!("mod m {{ {items} }}"));
         assert!(message.contains(words), "{items}: {message}");

@@ -59,9 +59,25 @@ pub fn translate(of: &Type, context: &Context) -> Result<String> {
             Ok(format!("{name}<{}>", arguments?.join(", ")))
         }
         Type::Array(array) => Ok(format!("Array<{}, {}>", translate(&array.elem, context)?, length(&array.len)?)),
-        Type::Reference(reference) if reference.mutability.is_none() => translate(&reference.elem, context),
+        Type::Reference(reference) if reference.mutability.is_none() => match &*reference.elem {
+            Type::Slice(slice) => Ok(format!("Slice<{}>", element(&slice.elem)?)),
+            elem => translate(elem, context),
+        },
         Type::Paren(inner) => translate(&inner.elem, context),
         other => Err(Error::new_spanned(other, EXPECTED)),
+    }
+}
+
+/// Returns the C++ name of the items of a slice: numbers that are read only, or cells that threads share.
+fn element(of: &Type) -> Result<String> {
+    let name = match of {
+        Type::Path(path) => path.path.segments.last().map(|last| last.ident.to_string()).unwrap_or_default(),
+        _ => String::new(),
+    };
+    match number(&name) {
+        Some(number) => Ok(format!("const {number}")),
+        None if name == "AtomicF64" => Ok("double".into()),
+        None => Err(Error::new_spanned(of, "expected a slice of numbers or of AtomicF64")),
     }
 }
 

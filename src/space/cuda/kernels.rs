@@ -20,6 +20,17 @@ pub(super) struct Modules {
     /// Entry points of files without defines, by the addresses of the file and of the name and the length of the name. A launch
     /// costs the host about 3 us, which is as long as a small kernel runs, so it finds its entry point by one cheap hash.
     known: Mutex<HashMap<(usize, usize, usize), Function, FixedState>>,
+    /// Those of files compiled for functions of a user, so that a launch neither makes nor compares their text.
+    used: Mutex<HashMap<(usize, Use, &'static str), Function, FixedState>>,
+}
+
+/// What the text in front of a kernel file follows from: the functions of a user, the loop, its numbers of arrays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Use {
+    pub text: &'static str,
+    pub name: &'static str,
+    pub operation: &'static str,
+    pub arrays: [usize; 3],
 }
 
 /// The modules of each file by the defines that it was compiled with. The key is the address of the file's `static`.
@@ -103,6 +114,25 @@ impl Modules {
         if defines.is_empty() {
             known().insert(key, function);
         }
+        Ok(function)
+    }
+
+    /// Returns the entry point `name` of `file` compiled for functions of a user, whose text is made at the first use.
+    pub fn used(
+        &self,
+        device: &DeviceInfo,
+        file: &'static KernelFile,
+        of: &Use,
+        text: impl FnOnce() -> String,
+        name: &'static str,
+    ) -> Result<Function> {
+        let key = (std::ptr::from_ref(file) as usize, *of, name);
+        let known = || self.used.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if let Some(function) = known().get(&key) {
+            return Ok(*function);
+        }
+        let function = self.loaded_function(device, file, &text(), name)?;
+        known().insert(key, function);
         Ok(function)
     }
 

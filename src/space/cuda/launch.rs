@@ -56,6 +56,14 @@ impl Argument {
     }
 }
 
+impl Argument {
+    /// Passes numbers by value, 2 to 31, as a struct.
+    pub fn of_numbers(numbers: &[f64]) -> Self {
+        assert!((2..32).contains(&numbers.len()), "its size is one byte");
+        Argument { bits: numbers.as_ptr().addr() as u64, size: size_of_val(numbers) as u8 }
+    }
+}
+
 macro_rules! argument {
     ($($number:ty as $bits:ty),*) => {$(
         impl From<$number> for Argument {

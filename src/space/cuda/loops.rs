@@ -1,33 +1,79 @@
 //! Loops with functions of a user on a GPU; launches `kernels/loops.cu`, compiled for the functions.
 
-use super::{Argument, Cuda, CudaArray, Grid, KernelFile, kernel_file};
+use super::kernels::Use;
+use super::{Argument, Cuda, CudaArray, Grid, KernelFile, kernel_file, launch};
 use crate::error::check_at_least;
-use crate::space::{DeviceText, ExecutionSpace, ItemFn, Joiner, Loops};
+use crate::space::{DeviceText, ExecutionSpace, IndexFn, Item, ItemFn, Loops, Reduction};
 use crate::{Error, Result};
-use std::fmt::Write;
 
-static LOOPS: KernelFile = kernel_file!("loops", "device.cuh");
+static LOOPS: KernelFile = kernel_file!("loops", "device.cuh", "cells.cuh");
 
 const THREADS: u32 = 256;
-/// Items per block of a reduction or scan, as in the kernels.
-const TILE: usize = 2048;
+/// Most numbers of a struct of functions: what a kernel takes by value.
+const MOST_NUMBERS: usize = 31;
+/// Most arrays of a loop, beside what else its kernel takes.
+const MOST_ARRAYS: usize = 28;
+/// Blocks per multiprocessor of a reduction whose values commute.
+const BLOCKS: usize = 8;
 
-/// The struct of the functions in front of the kernels.
-fn front<F: DeviceText>() -> String {
-    let (name, text) = (F::NAME, F::TEXT);
-    format!("#line 1 \"{name}\"\nnamespace user_text {{\n{text}\n}}\nusing Statement = user_text::{name};\n")
+/// Values per block of a reduction or scan, as in the kernels.
+fn tile<V>() -> usize {
+    THREADS as usize * (64 / size_of::<V>().max(1)).max(1)
 }
 
-/// The parameters of `for_items` with so many arrays.
-fn arrays(inputs: usize, outputs: usize) -> String {
-    let list = |count: usize, item: &dyn Fn(usize) -> String| (0..count).map(item).collect::<Vec<_>>();
-    let of_inputs = list(inputs, &|k| format!("const double* in{k}"));
-    let of_outputs = list(outputs, &|k| format!("double* out{k}"));
-    let mut text = format!("#define ARRAYS {}\n", [of_inputs, of_outputs].concat().join(", "));
-    writeln!(text, "#define READ {}", list(inputs, &|k| format!("in{k}[i]")).join(", ")).unwrap_or_default();
-    writeln!(text, "#define WRITE {}", list(outputs, &|k| format!("out{k}[i] = y[{k}];")).join(" "))
-        .unwrap_or_default();
-    text + &format!("#define INPUTS {}\n", inputs)
+/// `first, second, ...` for numbers of arrays.
+fn list(count: usize, item: impl Fn(usize) -> String) -> String {
+    (0..count).map(item).collect::<Vec<_>>().join(", ")
+}
+
+/// An array of C++ with these items.
+fn braces(of: &str, count: usize, items: &str) -> String {
+    if count == 0 { format!("Array<{of}, 0>{{}}") } else { format!("Array<{of}, {count}>{{{{{items}}}}}") }
+}
+
+fn read(inputs: usize) -> String {
+    braces("Item", inputs, &list(inputs, |k| format!("in{k}[i]")))
+}
+
+fn inputs(count: usize) -> String {
+    list(count, |k| format!("const Item* __restrict__ in{k}"))
+}
+
+/// A struct of functions, as the launches of a loop take it.
+struct Statement {
+    numbers: Vec<f64>,
+    uses: Use,
+}
+
+impl Statement {
+    /// Refuses more than a kernel takes.
+    fn of<F: DeviceText>(f: &F, operation: &'static str, n: usize, arrays: [usize; 3]) -> Result<Self> {
+        let mut numbers = f.parameters();
+        let count: usize = arrays.iter().sum();
+        if n > i32::MAX as usize || count > MOST_ARRAYS || numbers.len() > MOST_NUMBERS {
+            let found = format!("{n} items, {count} arrays, {} numbers", numbers.len());
+            return Err(Error::Invalid(format!(
+                "{operation}: {found}: a GPU expects 2^31 - 1 items, {MOST_ARRAYS} arrays, {MOST_NUMBERS} numbers at most"
+            )));
+        }
+        // Two at least: an argument of one number is not a struct.
+        numbers.resize(numbers.len().max(2), 0.0);
+        Ok(Statement { numbers, uses: Use { text: F::TEXT, name: F::NAME, operation, arrays } })
+    }
+
+    fn argument(&self) -> Argument {
+        Argument::of_numbers(&self.numbers)
+    }
+
+    /// The text in front of the kernels.
+    fn front(&self, of_loop: &[(&str, String)]) -> String {
+        let Use { text, name, .. } = self.uses;
+        let defines = of_loop.iter().map(|(name, text)| format!("#define {name} {text}\n")).collect::<String>();
+        format!(
+            "#line 1 \"{name}\"\nnamespace user_text {{\n{text}\n}}\nusing Statement = user_text::{name};\n#define NUMBERS {}\n{defines}",
+            self.numbers.len()
+        )
+    }
 }
 
 impl<F: DeviceText> Loops<F> for Cuda {
@@ -35,88 +81,159 @@ impl<F: DeviceText> Loops<F> for Cuda {
         &self,
         n: usize,
         f: &F,
-        inputs: [&CudaArray<f64>; IN],
-        outputs: [&mut CudaArray<f64>; OUT],
+        inputs: [&CudaArray<F::Item>; IN],
+        outputs: [&mut CudaArray<F::Item>; OUT],
     ) -> Result<()>
     where
         F: ItemFn<IN, OUT>,
     {
         inputs.iter().try_for_each(|x| check_at_least("for_items", "inputs", x.len(), n))?;
         outputs.iter().try_for_each(|x| check_at_least("for_items", "outputs", x.len(), n))?;
-        if IN == 0 || OUT == 0 || IN + OUT > 30 || n > i32::MAX as usize {
-            let found = format!("{IN} inputs, {OUT} outputs, {n} items");
-            return Err(Error::Invalid(format!(
-                "for_items: {found}: a GPU expects 1 or more of each, 30 arrays and 2^31 - 1 items at most"
-            )));
-        }
-        let parameters = self.numbers(f)?;
-        let mut arguments: Vec<Argument> = vec![(n as u64).into(), (&parameters).into()];
+        let f = Statement::of(f, "for_items", n, [IN, OUT, 0])?;
+        let own = braces("Item", OUT, &list(OUT, |k| format!("out{k}[i]")));
+        let front = || {
+            let outputs = list(OUT, |k| format!("Item* __restrict__ out{k}"));
+            let write = (0..OUT).map(|k| format!("out{k}[i] = y[{k}]; ")).collect();
+            let arrays = [self::inputs(IN), outputs].into_iter().filter(|list| !list.is_empty()).collect::<Vec<_>>();
+            f.front(&[("ARRAYS", arrays.join(", ")), ("READ", read(IN)), ("OWN", own.clone()), ("WRITE", write)])
+        };
+        let mut arguments: Vec<Argument> = vec![(n as u64).into(), f.argument()];
         arguments.extend(inputs.map(Argument::from));
         arguments.extend(outputs.map(Argument::from));
-        let defines = front::<F>() + &arrays(IN, OUT);
-        self.launch_specialised(&LOOPS, &defines, "for_items", Grid::cover(n, THREADS), &arguments)
+        self.launch_used(&f.uses, front, "for_items", Grid::cover(n, THREADS), &arguments)
     }
 
-    fn reduce_items(&self, n: usize, joiner: &F, x: &CudaArray<f64>) -> Result<f64>
+    fn for_indices<const NUMBERS: usize, const INDICES: usize, const CELLS: usize>(
+        &self,
+        n: usize,
+        f: &F,
+        numbers: [&CudaArray<f64>; NUMBERS],
+        indices: [&CudaArray<u32>; INDICES],
+        cells: [&mut CudaArray<f64>; CELLS],
+    ) -> Result<()>
     where
-        F: Joiner,
+        F: IndexFn<NUMBERS, INDICES, CELLS>,
     {
-        check_at_least("reduce_items", "x", x.len(), n)?;
+        let f = Statement::of(f, "for_indices", n, [NUMBERS, INDICES, CELLS])?;
+        let kinds =
+            [("const double", "number", NUMBERS), ("const unsigned", "index", INDICES), ("double", "cell", CELLS)];
+        let front = || {
+            let arrays = kinds.map(|(of, name, count)| list(count, |k| format!("Slice<{of}> {name}{k}")));
+            let call = kinds.map(|(of, name, count)| {
+                braces(&format!("Slice<{of}>"), count, &list(count, |k| format!("{name}{k}")))
+            });
+            let arrays: Vec<String> = arrays.into_iter().filter(|list| !list.is_empty()).collect();
+            f.front(&[("ARRAYS", arrays.join(", ")), ("CALL", call.join(", "))])
+        };
+        let slices = numbers.iter().map(|x| [x.address(), x.len() as u64]);
+        let slices = slices.chain(indices.iter().map(|x| [x.address(), x.len() as u64]));
+        let slices: Vec<[u64; 2]> = slices.chain(cells.iter().map(|x| [x.address(), x.len() as u64])).collect();
+        let mut arguments: Vec<Argument> = vec![(n as u64).into(), f.argument()];
+        arguments.extend(slices.iter().map(Argument::of_struct));
+        self.launch_used(&f.uses, front, "for_indices", Grid::cover(n, THREADS), &arguments)
+    }
+
+    fn reduce_items<const IN: usize>(&self, n: usize, f: &F, inputs: [&CudaArray<F::Item>; IN]) -> Result<F::Value>
+    where
+        F: Reduction<IN>,
+    {
+        inputs.iter().try_for_each(|x| check_at_least("reduce_items", "inputs", x.len(), n))?;
+        check_value::<F::Value>("reduce_items", 64)?;
+        let identity = f.identity();
         if n == 0 {
-            return Ok(joiner.identity());
+            return Ok(identity);
         }
-        let (parameters, defines) = (self.numbers(joiner)?, front::<F>());
-        let (mut count, mut partials): (usize, Option<CudaArray<f64>>) = (n, None);
-        // At least once, so that a single item is copied, too.
-        while count > 1 || partials.is_none() {
-            let blocks = count.div_ceil(TILE);
+        let f = Statement::of(f, "reduce_items", n, [IN, 0, 0])?;
+        let front = || {
+            let commutes = u8::from(F::COMMUTES).to_string();
+            f.front(&[("ARRAYS", self::inputs(IN)), ("READ", read(IN)), ("COMMUTES", commutes)])
+        };
+        let resident = BLOCKS * self.device().info().multiprocessors as usize;
+        let most = if F::COMMUTES { resident } else { usize::MAX };
+        let mut count = n.div_ceil(tile::<F::Value>()).min(most);
+        let mut partials = self.unfilled::<F::Value>(count)?;
+        let mut arguments: Vec<Argument> = vec![(n as u64).into(), f.argument(), (&mut partials).into()];
+        arguments.extend(inputs.map(Argument::from));
+        self.launch_used(&f.uses, front, "reduce_items", Grid::new(count, THREADS), &arguments)?;
+        while count > 1 {
+            let blocks = count.div_ceil(tile::<F::Value>());
             let mut joined = self.unfilled(blocks)?;
-            let from = partials.as_ref().unwrap_or(x);
-            let arguments = super::arguments![count as u64, &parameters, from, &mut joined];
-            self.launch_specialised(&LOOPS, &defines, "reduce_items", Grid::new(blocks, THREADS), arguments)?;
-            (count, partials) = (blocks, Some(joined));
+            let arguments = [(count as u64).into(), f.argument(), (&partials).into(), (&mut joined).into()];
+            self.launch_used(&f.uses, front, "reduce_values", Grid::new(blocks, THREADS), &arguments)?;
+            (count, partials) = (blocks, joined);
         }
-        let mut result = [joiner.identity()];
-        partials.map_or(Ok(()), |partials| self.read(&partials, &mut result))?;
+        let mut result = [identity];
+        self.read(&partials, &mut result)?;
         Ok(result[0])
     }
 
-    fn scan_items(&self, n: usize, joiner: &F, x: &CudaArray<f64>, out: &mut CudaArray<f64>) -> Result<()>
+    fn scan_items<const IN: usize>(
+        &self,
+        n: usize,
+        f: &F,
+        inputs: [&CudaArray<F::Item>; IN],
+        out: &mut CudaArray<F::Value>,
+    ) -> Result<()>
     where
-        F: Joiner,
+        F: Reduction<IN>,
     {
-        check_at_least("scan_items", "x", x.len(), n)?;
+        inputs.iter().try_for_each(|x| check_at_least("scan_items", "inputs", x.len(), n))?;
         check_at_least("scan_items", "out", out.len(), n)?;
-        let parameters = self.numbers(joiner)?;
-        self.scan_level(n, &front::<F>(), &parameters, x, out)
+        check_value::<F::Value>("scan_items", 32)?;
+        let f = Statement::of(f, "scan_items", n, [IN, 0, 0])?;
+        let front = f.front(&[("ARRAYS", self::inputs(IN)), ("READ", read(IN))]);
+        let inputs = inputs.map(Argument::from);
+        self.scan_level(n, &f, &front, "scan_items", &inputs, out)
     }
 }
 
+/// Refuses values of which a block's do not fit into its memory.
+fn check_value<V: Item>(operation: &str, most: usize) -> Result<()> {
+    let size = size_of::<V>();
+    if size <= most {
+        return Ok(());
+    }
+    Err(Error::Invalid(format!("{operation}: values of {size} bytes: a GPU expects {most} at most")))
+}
+
 impl Cuda {
-    /// The fields of a struct; at least one number.
-    fn numbers<F: DeviceText>(&self, of: &F) -> Result<CudaArray<f64>> {
-        self.upload(&[&of.parameters()[..], &[0.0]].concat())
+    /// Enqueues a kernel compiled for functions of a user.
+    fn launch_used(
+        &self,
+        of: &Use,
+        front: impl FnOnce() -> String,
+        name: &'static str,
+        grid: Grid,
+        arguments: &[Argument],
+    ) -> Result<()> {
+        let device = self.device();
+        device.bind()?;
+        let function = device.modules.used(device.info(), &LOOPS, of, front, name)?;
+        launch::launch(&self.stream, name, function, grid, arguments)
     }
 
     /// Scans tiles, then their totals, then adds these.
-    fn scan_level(
+    fn scan_level<V: Item>(
         &self,
         n: usize,
-        defines: &str,
-        parameters: &CudaArray<f64>,
-        x: &CudaArray<f64>,
-        out: &mut CudaArray<f64>,
+        f: &Statement,
+        front: &String,
+        name: &'static str,
+        inputs: &[Argument],
+        out: &mut CudaArray<V>,
     ) -> Result<()> {
-        let tiles = n.div_ceil(TILE);
-        let mut totals = self.unfilled(tiles)?;
-        let arguments = super::arguments![n as u64, parameters, x, &mut *out, &mut totals];
-        self.launch_specialised(&LOOPS, defines, "scan_tiles", Grid::new(tiles, THREADS), arguments)?;
+        let tiles = n.div_ceil(tile::<V>());
+        let mut totals = self.unfilled::<V>(tiles)?;
+        let mut arguments: Vec<Argument> =
+            vec![(n as u64).into(), f.argument(), (&mut *out).into(), (&mut totals).into()];
+        arguments.extend(inputs);
+        self.launch_used(&f.uses, || front.clone(), name, Grid::new(tiles, THREADS), &arguments)?;
         if tiles <= 1 {
             return Ok(());
         }
-        let mut summed = self.unfilled(tiles)?;
-        self.scan_level(tiles, defines, parameters, &totals, &mut summed)?;
-        let arguments = super::arguments![n as u64, parameters, &summed, &mut *out];
-        self.launch_specialised(&LOOPS, defines, "scan_add", Grid::cover(n, THREADS), arguments)
+        let mut summed = self.unfilled::<V>(tiles)?;
+        self.scan_level(tiles, f, front, "scan_values", &[(&totals).into()], &mut summed)?;
+        let arguments = [(n as u64).into(), f.argument(), (&summed).into(), out.into()];
+        self.launch_used(&f.uses, || front.clone(), "scan_add", Grid::cover(n, THREADS), &arguments)
     }
 }

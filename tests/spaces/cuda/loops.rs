@@ -1,6 +1,6 @@
 //! Loops with functions of a user on a GPU against `Serial`.
 
-use super::functions::{Kept, Line, Sum};
+use super::functions::{Centroid, Gather, Kept, Line, Sum};
 use super::{difference, gpu, wave};
 use minifenl::space::{ExecutionSpace, Loops, Serial};
 
@@ -32,15 +32,42 @@ fn reductions_and_scans_keep_the_order() {
         let x: Vec<f64> = (0..n).map(|i| if (i * 7) % 10 == 3 { i as f64 + 0.5 } else { 0.0 }).collect();
         let (on_device, mut out) = (space.upload(&x).unwrap(), space.upload(&vec![7.0; n + 3]).unwrap());
         let mut expected = vec![7.0; n + 3];
-        assert_eq!(space.reduce_items(n, &Kept {}, &on_device).unwrap(), Serial.reduce_items(n, &Kept {}, &x).unwrap());
-        space.scan_items(n, &Kept {}, &on_device, &mut out).unwrap();
-        Serial.scan_items(n, &Kept {}, &x, &mut expected).unwrap();
+        assert_eq!(
+            space.reduce_items(n, &Kept {}, [&on_device]).unwrap(),
+            Serial.reduce_items(n, &Kept {}, [&x]).unwrap()
+        );
+        space.scan_items(n, &Kept {}, [&on_device], &mut out).unwrap();
+        Serial.scan_items(n, &Kept {}, [&x], &mut expected).unwrap();
         assert!(space.download(&out).unwrap() == expected, "{n}");
         let (found, sum) =
-            (space.reduce_items(n, &Sum {}, &on_device).unwrap(), Serial.reduce_items(n, &Sum {}, &x).unwrap());
+            (space.reduce_items(n, &Sum {}, [&on_device]).unwrap(), Serial.reduce_items(n, &Sum {}, [&x]).unwrap());
         assert!((found - sum).abs() <= 1e-13 * sum, "{n}: {found} {sum}");
-        space.scan_items(n, &Sum {}, &on_device, &mut out).unwrap();
-        Serial.scan_items(n, &Sum {}, &x, &mut expected).unwrap();
+        space.scan_items(n, &Sum {}, [&on_device], &mut out).unwrap();
+        Serial.scan_items(n, &Sum {}, [&x], &mut expected).unwrap();
         assert!(difference(&space.download(&out).unwrap(), &expected) < 1e-13, "{n}");
+        let masses = vec![0.5; n];
+        let found = space.reduce_items(n, &Centroid {}, [&on_device, &space.upload(&masses).unwrap()]).unwrap();
+        let expected = Serial.reduce_items(n, &Centroid {}, [&x, &masses]).unwrap();
+        for (found, expected) in found.point.into_iter().zip(expected.point) {
+            assert!((found - expected).abs() <= 1e-13 * expected.abs(), "{n}: {found} {expected}");
+        }
+        assert_eq!(found.mass, expected.mass);
+    }
+}
+
+#[test]
+fn indices_read_anywhere_and_add_to_cells() {
+    let Some(space) = gpu("indices_read_anywhere_and_add_to_cells") else { return };
+    for n in LENGTHS {
+        // Multiples of 1/2 below 2^20 add up without rounding.
+        let x: Vec<f64> = (0..n).map(|i| (i % 64) as f64 + 0.5).collect();
+        let list: Vec<u32> = (0..n as u32).rev().collect();
+        let (mut sums, mut out) = (vec![0.5; n + 2], vec![7.0; n + 1]);
+        let (mut sums_there, mut out_there) = (space.upload(&sums).unwrap(), space.upload(&out).unwrap());
+        let (x_there, list_there) = (space.upload(&x).unwrap(), space.upload(&list).unwrap());
+        let gather = Gather { factor: 2.0 };
+        space.for_indices(n, &gather, [&x_there], [&list_there], [&mut sums_there, &mut out_there]).unwrap();
+        Serial.for_indices(n, &gather, [&x], [&list], [&mut sums, &mut out]).unwrap();
+        assert!(space.download(&sums_there).unwrap() == sums && space.download(&out_there).unwrap() == out, "{n}");
     }
 }

@@ -1,12 +1,12 @@
 //! Loops with functions of a user: the numbers of hosts, and the kernels of `kernels/loops.cu` without a GPU. There the compiler of
 //! the host compiles their text, host threads are the threads of a block, and blocks run in turn. NVRTC compiles them, too.
 
-use crate::functions::{Kept, Line, Sum};
+use crate::functions::{Centroid, Gather, Kept, Line, Moment, Sum};
 use minifenl::space::cuda::Architecture;
-use minifenl::space::{DeviceText, ExecutionSpace, Joiner, Loops, Serial, Threads};
+use minifenl::space::{DeviceText, Loops, Reduction, Serial, Threads};
 use std::process::{Command, Stdio};
 
-const DEVICE: &str = include_str!("../../../kernels/device.cuh");
+const DEVICE: &str = concat!(include_str!("../../../kernels/device.cuh"), include_str!("../../../kernels/cells.cuh"));
 const LOOPS: &str = include_str!("../../../kernels/loops.cu");
 
 /// Nine of ten numbers are 0.
@@ -14,31 +14,56 @@ fn sparse(n: usize) -> Vec<f64> {
     (0..n).map(|i| if (i * 7) % 10 == 3 { i as f64 + 0.5 } else { 0.0 }).collect()
 }
 
-fn check_host<S: Loops<Line> + Loops<Sum> + Loops<Kept> + ExecutionSpace<Memory = minifenl::space::HostMemory>>(
-    space: &S,
-) {
-    for n in [0, 1, 4095, 4096, 4097, 20_000] {
+fn check_host(space: &Threads) {
+    for n in [0, 1, 15, 4095, 4096, 4097, 20_001] {
         let (x, y) = (sparse(n), vec![0.5; n + 1]);
         let (mut a, mut b) = (vec![7.0; n], vec![7.0; n + 2]);
         space.for_items(n, &Line { a: 2.0 }, [&x, &y], [&mut a, &mut b]).unwrap();
         for i in 0..n {
-            let rest = if x[i] > 2.0 { x[i] - i as f64 } else { f64::MAX };
+            let rest = if x[i] > 2.0 { x[i] - i as f64 - 7.0 } else { f64::MAX };
             assert_eq!((a[i], b[i]), (2.0 * x[i] + 0.5, rest), "{n} {i}");
         }
         assert_eq!(b[n..], [7.0; 2]);
+        check_cells(space, &x);
         let last = x.iter().copied().rfind(|&x| x != 0.0).unwrap_or(0.0);
-        assert_eq!(space.reduce_items(n, &Kept {}, &x).unwrap(), last);
+        assert_eq!(space.reduce_items(n, &Kept {}, [&x]).unwrap(), last);
         // Multiples of 1/2 add up without rounding.
-        assert_eq!(space.reduce_items(n, &Sum {}, &x).unwrap(), x.iter().sum::<f64>());
+        assert_eq!(space.reduce_items(n, &Sum {}, [&x]).unwrap(), x.iter().sum::<f64>());
+        let mut expected = Moment::default();
+        for i in 0..n {
+            let point = [0.5 * x[i], 0.5 * i as f64, 0.5];
+            expected.point.iter_mut().zip(point).for_each(|(sum, x)| *sum += x);
+            expected.mass += 0.5;
+        }
+        assert_eq!(space.reduce_items(n, &Centroid {}, [&x, &y]).unwrap(), expected);
         let (mut kept, mut sums) = (vec![7.0; n], vec![7.0; n]);
-        space.scan_items(n, &Kept {}, &x, &mut kept).unwrap();
-        space.scan_items(n, &Sum {}, &x, &mut sums).unwrap();
+        space.scan_items(n, &Kept {}, [&x], &mut kept).unwrap();
+        space.scan_items(n, &Sum {}, [&x], &mut sums).unwrap();
         for i in 0..n {
             assert_eq!(kept[i], x[..=i].iter().copied().rev().take(10).find(|&x| x != 0.0).unwrap_or(0.0), "{n} {i}");
             assert_eq!(sums[i], x[i] + if i > 0 { sums[i - 1] } else { 0.0 }, "{n} {i}");
         }
-        assert!(space.scan_items(n + 1, &Sum {}, &x, &mut sums).unwrap_err().to_string().contains("`x`"));
+        for error in [
+            space.scan_items(n + 1, &Sum {}, [&x], &mut sums).unwrap_err(),
+            space.scan_items(n + 1, &Sum {}, [&y], &mut sums).unwrap_err(),
+            space.reduce_items(n + 1, &Sum {}, [&x]).unwrap_err(),
+            space.for_items(n + 1, &Line { a: 2.0 }, [&y, &y], [&mut a, &mut b]).unwrap_err(),
+        ] {
+            assert!(error.to_string().contains("expected") && !error.to_string().contains('\n'), "{error}");
+        }
     }
+}
+
+/// Reads through a list that runs backwards, and adds in three ways.
+fn check_cells(space: &Threads, x: &[f64]) {
+    let n = x.len();
+    let list: Vec<u32> = (0..n as u32).rev().collect();
+    let (mut sums, mut out) = (vec![0.5; n + 2], vec![7.0; n + 1]);
+    space.for_indices(n, &Gather { factor: 2.0 }, [x], [&list], [&mut sums, &mut out]).unwrap();
+    let total = 0.5 + 2.0 * x.iter().sum::<f64>();
+    assert_eq!(sums[..2], [total; 2]);
+    assert!((0..n).all(|i| out[i] == 2.0 * x[n - 1 - i] && sums[2 + i] == 0.5 + out[i]));
+    assert_eq!(out[n], 7.0);
 }
 
 #[test]
@@ -47,9 +72,13 @@ fn hosts_join_items_in_their_order() {
     check_host(&Threads::new(3).unwrap());
 }
 
-fn front<F: DeviceText>() -> String {
-    format!("namespace user_text {{\n{}\n}}\nusing Statement = user_text::{};\n", F::TEXT, F::NAME)
+/// The text in front of the kernels, with what src/space/cuda/loops.rs defines.
+fn front<F: DeviceText>(defines: &str) -> String {
+    let text = format!("namespace user_text {{\n{}\n}}\nusing Statement = user_text::{};\n", F::TEXT, F::NAME);
+    text + "#define NUMBERS 2\n" + defines
 }
+
+const ONE: &str = "#define ARRAYS const Item* in0\n#define READ Array<Item, 1>{{in0[i]}}\n";
 
 const PRELUDE: &str = r#"
 #include <barrier>
@@ -64,16 +93,24 @@ const PRELUDE: &str = r#"
 #define __launch_bounds__(threads)
 #define KERNEL static void
 #define INLINE static inline
+#define __grid_constant__
 typedef unsigned int u32;
 typedef unsigned long long u64;
+template <class T> static T __ldg(const T* at) { return *at; }
+static void __trap() { abort(); }
+static void atomicAdd(double* cell, double value) { *cell += value; }
+static u64 __double_as_longlong(double) { return 0; }
+static double __longlong_as_double(u64) { return 0; }
+static u64 atomicCAS(u64*, u64, u64) { return 0; }
 struct Index { u32 x; };
-static Index blockIdx;
+static Index blockIdx, gridDim;
 static thread_local Index threadIdx;
 static std::barrier block(256);
 static void __syncthreads() { block.arrive_and_wait(); }
 static u64 thread_index() { return u64(blockIdx.x) * 256 + threadIdx.x; }
 template <class F> static void launch(u64 blocks, F kernel) {
     std::vector<std::thread> threads;
+    gridDim.x = blocks;
     for (u32 t = 0; t < 256; t++) threads.emplace_back([=] {
         threadIdx.x = t;
         for (u32 b = 0; b < blocks; b++) {
@@ -86,59 +123,82 @@ template <class F> static void launch(u64 blocks, F kernel) {
     for (auto& thread : threads) thread.join();
 }
 "#;
-/// Reads n and x; writes the items joined and scanned.
-const MAIN: &str = r#"
-static void scan(u64 n, const double* x, double* out) {
+/// Reads n and x; writes the items scanned.
+const SCAN: &str = r#"
+static void scan(u64 n, const double* x, double* out, bool is_first) {
     u64 tiles = (n + TILE - 1) / TILE;
     std::vector<double> totals(tiles), summed(tiles);
-    double parameters = 0, *to = totals.data();
-    launch(tiles, [=] { scan_tiles(n, &parameters, x, out, to); });
+    Parameters parameters = {};
+    double* to = totals.data();
+    if (is_first) launch(tiles, [=] { scan_items(n, parameters, out, to, x); });
+    else launch(tiles, [=] { scan_values(n, parameters, out, to, x); });
     if (tiles <= 1) return;
-    scan(tiles, to, summed.data());
+    scan(tiles, to, summed.data(), false);
     const double* all = summed.data();
-    launch((n + 255) / 256, [=] { scan_add(n, &parameters, all, out); });
+    launch((n + 255) / 256, [=] { scan_add(n, parameters, all, out); });
 }
 int main(int, char** arguments) {
     u64 n = atoi(arguments[1]);
     std::vector<double> x(n), out(n);
     if (fread(x.data(), 8, n, stdin) != n) return 1;
-    scan(n, x.data(), out.data());
-    do {
-        u64 blocks = (n + TILE - 1) / TILE;
-        std::vector<double> joined(blocks);
-        double parameters = 0, *to = joined.data();
-        const double* from = x.data();
-        launch(blocks, [=] { reduce_items(n, &parameters, from, to); });
-        n = blocks, x = joined;
-    } while (n > 1);
-    fwrite(x.data(), 8, 1, stdout);
+    scan(n, x.data(), out.data(), true);
     fwrite(out.data(), 8, out.size(), stdout);
 }
 "#;
+/// Reads n and x; writes the items joined. With COMMUTES two blocks do all.
+const REDUCE: &str = r#"
+int main(int, char** arguments) {
+    u64 n = atoi(arguments[1]), blocks = COMMUTES ? 2 : (n + TILE - 1) / TILE;
+    std::vector<double> x(n);
+    if (fread(x.data(), 8, n, stdin) != n) return 1;
+    Parameters parameters = {};
+    std::vector<double> joined(blocks);
+    double* to = joined.data();
+    const double* from = x.data();
+    launch(blocks, [=] { reduce_items(n, parameters, to, from); });
+    while (blocks > 1) {
+        u64 count = blocks;
+        blocks = (count + TILE - 1) / TILE;
+        std::vector<double> next(blocks);
+        to = next.data(), from = joined.data();
+        launch(blocks, [=] { reduce_values(count, parameters, from, to); });
+        joined = next;
+    }
+    fwrite(joined.data(), 8, 1, stdout);
+}
+"#;
 
-/// What the kernels of a joiner write for so many items.
-fn check_kernels<F: Joiner + DeviceText>(compiler: &str, joiner: &F)
-where
-    Threads: Loops<F>,
-{
+/// What a program made of the kernels writes for so many items.
+fn outputs(compiler: &str, front: String, main: &str, lengths: &[usize]) -> Vec<Vec<f64>> {
     let folder = tempfile::tempdir().unwrap();
     let (source, program) = (folder.path().join("loops.cpp"), folder.path().join("loops"));
-    std::fs::write(&source, [PRELUDE, DEVICE, &front::<F>(), LOOPS, MAIN].concat()).unwrap();
+    std::fs::write(&source, [PRELUDE, DEVICE, &front, LOOPS, main].concat()).unwrap();
     let mut command = Command::new(compiler);
     command.args(["-std=c++20", "-pthread", "-O1", "-w", "-o"]).arg(&program).arg(&source);
     let output = command.output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    for n in [1, 9, 2048, 2049, 10_000] {
-        let x = sparse(n);
-        let mut command = Command::new(&program);
-        let file = folder.path().join("x");
-        std::fs::write(&file, x.iter().flat_map(|x| x.to_ne_bytes()).collect::<Vec<_>>()).unwrap();
+    let run = |&n: &usize| {
+        let (mut command, file) = (Command::new(&program), folder.path().join("x"));
+        std::fs::write(&file, sparse(n).iter().flat_map(|x| x.to_ne_bytes()).collect::<Vec<_>>()).unwrap();
         let output = command.arg(n.to_string()).stdin(std::fs::File::open(&file).unwrap()).output().unwrap();
-        let found: Vec<f64> = output.stdout.as_chunks().0.iter().map(|&bytes| f64::from_ne_bytes(bytes)).collect();
-        let mut scanned = vec![0.0; n];
-        Serial.scan_items(n, joiner, &x, &mut scanned).unwrap();
-        assert_eq!(found[0], Serial.reduce_items(n, joiner, &x).unwrap(), "{} {n}", F::NAME);
-        assert!(found[1..] == scanned, "{} {n}: another scan", F::NAME);
+        output.stdout.as_chunks().0.iter().map(|&bytes| f64::from_ne_bytes(bytes)).collect()
+    };
+    lengths.iter().map(run).collect()
+}
+
+fn check_kernels<F: Reduction<1, Item = f64, Value = f64> + DeviceText>(compiler: &str, f: &F)
+where
+    Threads: Loops<F>,
+{
+    let lengths = [1, 9, 2048, 2049, 10_000];
+    let reduce = format!("{ONE}#define COMMUTES {}\n", u8::from(F::COMMUTES));
+    let joined = outputs(compiler, front::<F>(&reduce), REDUCE, &lengths);
+    let scanned = outputs(compiler, front::<F>(ONE), SCAN, &lengths);
+    for ((n, joined), scanned) in lengths.into_iter().zip(joined).zip(scanned) {
+        let (x, mut expected) = (sparse(n), vec![0.0; n]);
+        Serial.scan_items(n, f, [&x], &mut expected).unwrap();
+        assert_eq!(joined, [Serial.reduce_items(n, f, [&x]).unwrap()], "{} {n}", F::NAME);
+        assert!(scanned == expected, "{} {n}: another scan", F::NAME);
     }
 }
 
@@ -157,14 +217,26 @@ fn kernels_join_items_in_their_order() {
 #[test]
 fn nvrtc_compiles_the_loops() {
     let common = include_str!("../../../kernels/common.cuh");
-    let arrays = "#define ARRAYS const double* in0, const double* in1, double* out0, double* out1\n#define READ in0[i], in1[i]\n\
-                  #define WRITE out0[i] = y[0]; out1[i] = y[1];\n#define INPUTS 2\n";
+    let line = "#define ARRAYS const Item* in0, const Item* in1, Item* out0, Item* out1\n#define READ Array<Item, 2>{{in0[i], in1[i]}}\n\
+                #define OWN Array<Item, 2>{{out0[i], out1[i]}}\n#define WRITE out0[i] = y[0]; out1[i] = y[1];\n";
+    let gather = "#define ARRAYS Slice<const double> a, Slice<const unsigned> b, Slice<double> c, Slice<double> d\n#define CALL \
+                  Array<Slice<const double>, 1>{{a}}, Array<Slice<const unsigned>, 1>{{b}}, Array<Slice<double>, 2>{{c, d}}\n";
+    let two = "#define ARRAYS const Item* in0, const Item* in1\n#define READ Array<Item, 2>{{in0[i], in1[i]}}\n";
+    let reduce = |arrays: &str, commutes: u8| format!("{arrays}#define COMMUTES {commutes}\n");
     for architecture in ["sm_80", "sm_90", "sm_100"] {
         let target = match Architecture::new(architecture) {
             Ok(target) => target,
             Err(error) => return support::skip("nvrtc_compiles_the_loops", &error.to_string(), "MINIFENL_NEEDS_NVRTC"),
         };
-        for front in [front::<Line>() + arrays, front::<Sum>(), front::<Kept>()] {
+        for front in [
+            front::<Line>(line),
+            front::<Gather>(gather),
+            front::<Sum>(&reduce(ONE, 1)),
+            front::<Kept>(&reduce(ONE, 0)),
+            front::<Centroid>(&reduce(two, 0)),
+            front::<Kept>(ONE),
+            front::<Centroid>(two),
+        ] {
             let compiled = target.compile("loops", &[common, DEVICE, &front, LOOPS].concat());
             compiled.unwrap_or_else(|error| panic!("{architecture}: {error}"));
         }

@@ -1,0 +1,28 @@
+// Slices and shared cells of translated Rust functions; twin of src/space/atomic.rs.
+
+// &[T]: T is const for arrays that are read only, whose reads the read-only cache may serve.
+template <class T> struct Slice {
+    T* first;
+    u64 length;
+    __device__ __forceinline__ T& operator[](u64 i) const {
+        if (i >= length) __trap();
+        return first[i];
+    }
+};
+template <class T> struct Slice<const T> {
+    const T* first;
+    u64 length;
+    __device__ __forceinline__ T operator[](u64 i) const {
+        if (i >= length) __trap();
+        return __ldg(first + i);
+    }
+};
+
+INLINE void atomic_add(double& cell, double value) { atomicAdd(&cell, value); }
+INLINE void atomic_add_unshared(double& cell, double value) { cell += value; }
+INLINE void atomic_set(double& cell, double value) { cell = value; }
+INLINE void atomic_add_by_exchange(double& cell, double value) {
+    u64* bits = (u64*)&cell;
+    u64 before = *(volatile u64*)bits, found;
+    while ((found = atomicCAS(bits, before, __double_as_longlong(__longlong_as_double(before) + value))) != before) before = found;
+}
