@@ -5,9 +5,7 @@ use super::{IndexFn, ItemFn, Loops, Reduction, Threads, memory::try_zeroed};
 use crate::Result;
 use crate::error::check_at_least;
 use rayon::prelude::*;
-
-/// Joins in flight: a processor need not wait for one before it begins the next.
-const WAYS: usize = 16;
+use std::ops::Range;
 
 impl<F> Loops<F> for Threads {
     fn for_items<const IN: usize, const OUT: usize>(
@@ -107,22 +105,45 @@ fn joined_chunks<F: Reduction<IN>, const IN: usize>(
     space.for_each(partials.par_iter_mut().enumerate(), |(chunk, out)| {
         let first = chunk * Threads::CHUNK;
         let len = Threads::CHUNK.min(n - first);
-        *out = joined(f, first, len, inputs.map(|x| &x[first..first + len]));
+        *out = joined(f, first, inputs.map(|x| &x[first..first + len]), len);
     });
     Ok(partials)
 }
 
-/// The values of a chunk joined, [`WAYS`] at a time if their order does not count.
-fn joined<F: Reduction<IN>, const IN: usize>(f: &F, first: usize, len: usize, inputs: [&[F::Item]; IN]) -> F::Value {
-    let inputs = inputs.map(|x| &x[..len]);
-    let value = |k: usize| f.value(first + k, inputs.map(|x| x[k]));
-    let whole = if F::COMMUTES { len / WAYS * WAYS } else { 0 };
+/// The values of a chunk joined, several at a time if their order does not count. A processor then need not wait for one join before
+/// it begins the next; fewer large values stay in registers.
+fn joined<F: Reduction<IN>, const IN: usize>(f: &F, first: usize, inputs: [&[F::Item]; IN], len: usize) -> F::Value {
+    match (F::COMMUTES, size_of::<F::Value>()) {
+        (true, ..=8) => in_ways::<F, IN, 16>(f, first, inputs, len),
+        (true, _) => in_ways::<F, IN, 4>(f, first, inputs, len),
+        _ => in_order(f, first, 0..len, inputs),
+    }
+}
+
+fn in_order<F: Reduction<IN>, const IN: usize>(
+    f: &F,
+    first: usize,
+    range: Range<usize>,
+    inputs: [&[F::Item]; IN],
+) -> F::Value {
+    range.fold(f.identity(), |sum, k| f.join(sum, f.value(first + k, inputs.map(|x| x[k]))))
+}
+
+fn in_ways<F: Reduction<IN>, const IN: usize, const WAYS: usize>(
+    f: &F,
+    first: usize,
+    inputs: [&[F::Item]; IN],
+    len: usize,
+) -> F::Value {
+    let whole = len / WAYS * WAYS;
+    let blocks = inputs.map(|x| x[..whole].as_chunks::<WAYS>().0);
     let mut sums = [f.identity(); WAYS];
-    for start in (0..whole).step_by(WAYS) {
-        for (way, sum) in sums.iter_mut().enumerate() {
-            *sum = f.join(*sum, value(start + way));
+    for block in 0..whole / WAYS {
+        let items = blocks.map(|x| &x[block]);
+        for way in 0..WAYS {
+            sums[way] = f.join(sums[way], f.value(first + WAYS * block + way, items.map(|x| x[way])));
         }
     }
-    let before = if whole > 0 { sums.into_iter().fold(f.identity(), |a, b| f.join(a, b)) } else { f.identity() };
-    (whole..len).fold(before, |sum, k| f.join(sum, value(k)))
+    let sum = sums.into_iter().fold(f.identity(), |a, b| f.join(a, b));
+    f.join(sum, in_order(f, first, whole..len, inputs))
 }
