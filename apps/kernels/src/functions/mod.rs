@@ -1,0 +1,9 @@
+//! The functions of the kernels, each stated once: hosts run them, GPUs their translation.
+
+mod cells;
+mod forces;
+mod vectors;
+
+pub use cells::cell_functions::{Add, AddByExchange, AddUnshared};
+pub use forces::force_functions::{Full, Half, HalfUnshared};
+pub use vectors::vector_functions::{Axpby, Centroid, Dot, Prefix, Ramp, Scale, Triad};

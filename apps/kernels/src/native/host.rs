@@ -1,0 +1,107 @@
+//! Loops by hand on a host: plain ones on one thread, rayon's parallel iterators on several.
+
+use super::{Native, Neighbours};
+use minifenl::space::{ExecutionSpace, Threads};
+use minifenl::{Error, Result};
+use rayon::prelude::*;
+
+/// Items of a piece of work.
+const CHUNK: usize = 4096;
+
+/// Loops on one thread, or on a pool.
+#[derive(Debug)]
+pub struct HostLoops {
+    pool: Option<rayon::ThreadPool>,
+}
+
+impl HostLoops {
+    /// The pool, if there is more than a piece of work.
+    fn pool(&self, n: usize) -> Option<&rayon::ThreadPool> {
+        self.pool.as_ref().filter(|_| n > CHUNK)
+    }
+}
+
+impl Native<Threads> for HostLoops {
+    fn new(space: &Threads) -> Result<Self> {
+        let threads = space.threads();
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+        let pool = pool.map_err(|error| Error::Invalid(format!("a pool of {threads} threads: {error}")))?;
+        Ok(HostLoops { pool: (threads > 1).then_some(pool) })
+    }
+
+    fn axpby(&self, n: usize, a: f64, x: &[f64], b: f64, y: &mut [f64]) -> Result<()> {
+        let loops = |x: &[f64], y: &mut [f64]| y.iter_mut().zip(x).for_each(|(y, x)| *y = a * x + b * *y);
+        match self.pool(n) {
+            None => loops(&x[..n], &mut y[..n]),
+            Some(pool) => pool.install(|| {
+                y[..n].par_chunks_mut(CHUNK).zip(x[..n].par_chunks(CHUNK)).for_each(|(y, x)| loops(x, y));
+            }),
+        }
+        Ok(())
+    }
+
+    fn dot(&self, n: usize, x: &[f64], y: &[f64]) -> Result<f64> {
+        Ok(match self.pool(n) {
+            None => dot(&x[..n], &y[..n]),
+            Some(pool) => pool.install(|| {
+                let chunks = x[..n].par_chunks(CHUNK).zip(y[..n].par_chunks(CHUNK));
+                chunks.map(|(x, y)| dot(x, y)).sum()
+            }),
+        })
+    }
+
+    fn triad(&self, n: usize, x: &[f64], a: f64, y: &[f64], z: &mut [f64]) -> Result<()> {
+        let loops = |x: &[f64], y: &[f64], z: &mut [f64]| {
+            z.iter_mut().zip(x).zip(y).for_each(|((z, x), y)| *z = x + a * y);
+        };
+        match self.pool(n) {
+            None => loops(&x[..n], &y[..n], &mut z[..n]),
+            Some(pool) => pool.install(|| {
+                let chunks = z[..n].par_chunks_mut(CHUNK).zip(x[..n].par_chunks(CHUNK)).zip(y[..n].par_chunks(CHUNK));
+                chunks.for_each(|((z, x), y)| loops(x, y, z));
+            }),
+        }
+        Ok(())
+    }
+
+    fn forces(&self, n: usize, of: &Neighbours<'_, Threads>, f: &mut [f64]) -> Result<()> {
+        let loops = |(i, f): (usize, &mut [f64])| f.copy_from_slice(&force(i, of));
+        match self.pool(n) {
+            None => f[..3 * n].chunks_exact_mut(3).enumerate().for_each(loops),
+            Some(pool) => pool.install(|| f[..3 * n].par_chunks_exact_mut(3).enumerate().for_each(loops)),
+        }
+        Ok(())
+    }
+}
+
+/// 16 sums: one chain of additions waits for each of them.
+fn dot(x: &[f64], y: &[f64]) -> f64 {
+    let (x, x_rest) = x.as_chunks::<16>();
+    let (y, y_rest) = y.as_chunks::<16>();
+    let mut sums = [0.0; 16];
+    for (x, y) in x.iter().zip(y) {
+        for way in 0..16 {
+            sums[way] += x[way] * y[way];
+        }
+    }
+    sums.iter().sum::<f64>() + x_rest.iter().zip(y_rest).map(|(x, y)| x * y).sum::<f64>()
+}
+
+fn force(i: usize, of: &Neighbours<'_, Threads>) -> [f64; 3] {
+    let Neighbours { x, counts, list, steps, cutoff } = of;
+    let mut sum = [0.0; 3];
+    for k in 0..counts[i] as usize {
+        let j = list[i * steps[0] + k * steps[1]] as usize;
+        let d = [x[3 * i] - x[3 * j], x[3 * i + 1] - x[3 * j + 1], x[3 * i + 2] - x[3 * j + 2]];
+        let square = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
+        if square < cutoff * cutoff {
+            let s2 = 1.0 / square;
+            let s6 = s2 * s2 * s2;
+            let force = 48.0 * s6 * (s6 - 0.5) * s2;
+            for axis in 0..3 {
+                sum[axis] += force * d[axis];
+            }
+        }
+    }
+    sum
+}

@@ -1,0 +1,63 @@
+// Loops by hand on a GPU; launched by cuda.rs.
+
+typedef unsigned int u32;
+typedef unsigned long long u64;
+constexpr int THREADS = 256;
+
+#define KERNEL extern "C" __global__ void __launch_bounds__(THREADS)
+
+KERNEL axpby(u64 n, double a, const double* __restrict__ x, double b, double* __restrict__ y) {
+    u64 i = u64(blockIdx.x) * THREADS + threadIdx.x;
+    if (i < n) y[i] = a * x[i] + b * y[i];
+}
+
+KERNEL triad(u64 n, const double* __restrict__ x, double a, const double* __restrict__ y, double* __restrict__ z) {
+    u64 i = u64(blockIdx.x) * THREADS + threadIdx.x;
+    if (i < n) z[i] = x[i] + a * y[i];
+}
+
+// The sum over the block, in thread 0.
+static __device__ double block_sum(double sum) {
+    __shared__ double of_warp[THREADS / 32];
+    for (int step = 16; step > 0; step /= 2) sum += __shfl_down_sync(0xffffffffu, sum, step);
+    if (threadIdx.x % 32 == 0) of_warp[threadIdx.x / 32] = sum;
+    __syncthreads();
+    if (threadIdx.x >= 32) return 0;
+    sum = threadIdx.x < THREADS / 32 ? of_warp[threadIdx.x] : 0;
+    for (int step = THREADS / 64; step > 0; step /= 2) sum += __shfl_down_sync(0xffffffffu, sum, step);
+    return sum;
+}
+
+// out[block] = sum of its products.
+KERNEL dot(u64 n, const double* __restrict__ x, const double* __restrict__ y, double* out) {
+    double sum = 0;
+    for (u64 i = u64(blockIdx.x) * THREADS + threadIdx.x; i < n; i += u64(gridDim.x) * THREADS) sum += x[i] * y[i];
+    sum = block_sum(sum);
+    if (threadIdx.x == 0) out[blockIdx.x] = sum;
+}
+
+// out[0] = sum of all; one block.
+KERNEL total(u64 n, const double* x, double* out) {
+    double sum = 0;
+    for (u64 i = threadIdx.x; i < n; i += THREADS) sum += x[i];
+    sum = block_sum(sum);
+    if (threadIdx.x == 0) out[0] = sum;
+}
+
+KERNEL forces(u64 n, const double* __restrict__ x, const u32* __restrict__ counts, const u32* __restrict__ list, u64 atom_step,
+              u64 neighbour_step, double cutoff, double* __restrict__ f) {
+    u64 i = u64(blockIdx.x) * THREADS + threadIdx.x;
+    if (i >= n) return;
+    double here[3] = {x[3 * i], x[3 * i + 1], x[3 * i + 2]}, sum[3] = {0, 0, 0};
+    int count = counts[i];
+    for (int k = 0; k < count; k++) {
+        u64 j = list[i * atom_step + k * neighbour_step];
+        double d[3], square = 0;
+        for (int axis = 0; axis < 3; axis++) d[axis] = here[axis] - x[3 * j + axis], square += d[axis] * d[axis];
+        if (square < cutoff * cutoff) {
+            double s2 = 1 / square, s6 = s2 * s2 * s2, force = 48 * s6 * (s6 - 0.5) * s2;
+            for (int axis = 0; axis < 3; axis++) sum[axis] += force * d[axis];
+        }
+    }
+    for (int axis = 0; axis < 3; axis++) f[3 * i + axis] = sum[axis];
+}

@@ -1,0 +1,42 @@
+//! The spaces that run the kernels, with the loops by hand of each.
+
+use crate::functions::{
+    Add, AddByExchange, AddUnshared, Axpby, Centroid, Dot, Full, Half, HalfUnshared, Prefix, Ramp, Scale, Triad,
+};
+use crate::native::{DeviceLoops, HostLoops, Native};
+use minifenl::run::Job;
+use minifenl::solve::CgSteps;
+use minifenl::space::{Cuda, Loops, Remap, Threads};
+use minifenl::sparse::Spmv;
+
+/// A space that runs every function of the suite.
+pub trait Space:
+    Job
+    + CgSteps
+    + Spmv
+    + Remap
+    + Loops<Add>
+    + Loops<AddByExchange>
+    + Loops<AddUnshared>
+    + Loops<Axpby>
+    + Loops<Centroid>
+    + Loops<Dot>
+    + Loops<Full>
+    + Loops<Half>
+    + Loops<HalfUnshared>
+    + Loops<Prefix>
+    + Loops<Ramp>
+    + Loops<Scale>
+    + Loops<Triad>
+{
+    /// Its loops by hand.
+    type Native: Native<Self>;
+}
+
+impl Space for Threads {
+    type Native = HostLoops;
+}
+
+impl Space for Cuda {
+    type Native = DeviceLoops;
+}

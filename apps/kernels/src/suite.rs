@@ -1,0 +1,73 @@
+//! The suite on one space: parts and sizes.
+
+use crate::args::{Args, Part};
+use crate::kernels::{atomics, gram_schmidt, lattice, lennard_jones, sparse, vectors};
+use crate::measure::Run;
+use crate::native::Native;
+use crate::report::{Measured, Report};
+use minifenl::Result;
+use minifenl::comm::Solo;
+use minifenl::run::program::StatusLine;
+use minifenl::space::Threads;
+
+/// Nodes along the edges of boxes.
+const EDGES: [usize; 4] = [10, 22, 46, 100];
+/// Cells along the edges of lattices; the last one is miniMD's test of its kernel.
+const CELLS: [usize; 4] = [10, 20, 40, 60];
+
+/// Powers of ten from 10^3 on.
+fn sizes(last: u32, most: usize) -> Vec<usize> {
+    (3..=last).map(|k| 10usize.pow(k)).filter(|n| *n <= most).collect()
+}
+
+/// Runs the parts that are asked for.
+pub fn run<S: lennard_jones::Turn>(space: &S, host: &Threads, args: &Args, report: &mut Report) -> Result<()> {
+    let mut line = StatusLine::on_stderr(true);
+    line.step(|_| format!("{}: triad", space.label()));
+    let triad = space.triad_bandwidth(&Solo)?;
+    report.spaces.push(Measured { space: space.label(), triad });
+    let native = &S::Native::new(space)?;
+    let mut run = Run { space, native, triad, effort: args.seconds, report, line: &mut line };
+    if args.has(Part::Vectors) {
+        for n in sizes(8, args.most) {
+            // Two sets of vectors are compared.
+            if run.fits((24 * n) as f64)? {
+                vectors::measure(&mut run, n)?;
+            } else {
+                run.report.left_out.push(format!("vectors of {n} items on {}: memory", space.label()));
+            }
+        }
+    }
+    if args.has(Part::Sparse) {
+        for edge in EDGES.into_iter().filter(|edge| edge.pow(3) <= args.most.max(1000)) {
+            sparse::measure(&mut run, host, edge)?;
+        }
+    }
+    if args.has(Part::GramSchmidt) {
+        gram_schmidt::measure(&mut run, &sizes(7, args.most))?;
+    }
+    if args.has(Part::LennardJones) {
+        for cells in CELLS.into_iter().filter(|cells| 4 * cells.pow(3) <= args.most) {
+            lennard_jones::measure(&mut run, host, &lattice::atoms(cells))?;
+        }
+    }
+    if args.has(Part::Atomics) {
+        for n in sizes(7, args.most) {
+            atomics::measure(&mut run, n)?;
+        }
+    }
+    line.clear();
+    // Kernels by kernel, not size by size.
+    let mut order: Vec<(&str, &str)> = Vec::new();
+    for row in &report.rows {
+        if !order.contains(&(row.space.as_str(), row.kernel)) {
+            order.push((row.space.as_str(), row.kernel));
+        }
+    }
+    let order: Vec<(String, String)> =
+        order.iter().map(|(space, kernel)| (space.to_string(), kernel.to_string())).collect();
+    report
+        .rows
+        .sort_by_key(|row| order.iter().position(|(space, kernel)| *space == row.space && *kernel == row.kernel));
+    Ok(())
+}

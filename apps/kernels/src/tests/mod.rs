@@ -1,0 +1,33 @@
+//! Each kernel against plain loops, on hosts and, where there is one, a GPU.
+
+mod cells;
+mod forces;
+mod texts;
+mod vectors;
+
+use crate::measure::Run;
+use crate::native::Native;
+use crate::report::Report;
+use crate::space::Space;
+use minifenl::Result;
+use minifenl::run::program::StatusLine;
+use minifenl::space::{Cuda, Serial, Threads};
+
+/// Host spaces.
+fn hosts() -> [Threads; 3] {
+    [Serial, Threads::new(1).unwrap(), Threads::new(3).unwrap()]
+}
+
+fn gpu(test: &str) -> Option<Cuda> {
+    support::or_skip(test, Cuda::new(0), "MINIFENL_NEEDS_GPU")
+}
+
+/// What a part of the suite reports on a space.
+fn reported<S: Space>(space: &S, part: impl Fn(&mut Run<'_, S>) -> Result<()>) -> Report {
+    let (mut report, mut line) = (Report::default(), StatusLine::on_stderr(false));
+    let native = &S::Native::new(space).unwrap();
+    part(&mut Run { space, native, triad: 10.0, effort: 0.0, report: &mut report, line: &mut line }).unwrap();
+    assert!(report.rows.iter().all(|row| row.is_right() && row.seconds > 0.0), "{}", report.table());
+    assert!(report.table().lines().all(|line| line.len() <= 80), "{}", report.table());
+    report
+}

@@ -1,0 +1,60 @@
+//! The program of the kernel suite as a user meets it.
+
+use support::{json, run};
+
+const PROGRAM: &str = "minifenl-kernels";
+
+#[test]
+fn a_small_run_prints_a_table_and_writes_json_and_figures() {
+    let folder = tempfile::tempdir().unwrap();
+    let (file, figures) = (folder.path().join("kernels.json"), folder.path().join("figures"));
+    let (json_flag, figures_flag) = (file.to_str().unwrap(), figures.to_str().unwrap());
+    let args = ["--most", "4000", "--seconds", "0", "--threads", "1,2", "--json", json_flag, "--figures", figures_flag];
+    let (code, out, err) = run(PROGRAM, &args);
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    assert!(out.lines().all(|line| line.len() <= 80), "{out}");
+    let report = json(&file);
+    assert_eq!(report["spaces"].as_array().unwrap().len(), 2);
+    let rows = report["rows"].as_array().unwrap();
+    for kernel in
+        ["axpby", "triad", "dot", "centroid", "prefix-sum", "spmv", "cg", "gram-schmidt", "lennard-jones", "atomics"]
+    {
+        assert!(
+            out.contains(&format!("{kernel} on serial")) && out.contains(&format!("{kernel} on threads(2)")),
+            "{out}"
+        );
+        let of_kernel = || rows.iter().filter(|row| row["kernel"] == kernel);
+        assert!(of_kernel().count() >= 2 && of_kernel().all(|row| row["seconds"].as_f64().unwrap() > 0.0), "{kernel}");
+        let figure = std::fs::read_to_string(figures.join(format!("{kernel}.svg"))).unwrap();
+        assert!(figure.starts_with("<svg") && figure.contains("GB/s"), "{kernel}");
+    }
+    for row in
+        rows.iter().filter(|row| ["axpby", "triad", "dot", "gram-schmidt"].iter().any(|name| row["kernel"] == *name))
+    {
+        assert!(row["ratio"].as_f64().unwrap() > 0.0 && row["difference"].as_f64().unwrap() < 1e-9, "{row}");
+    }
+}
+
+#[test]
+fn bad_input_is_refused_in_one_line_before_work() {
+    for (args, words) in [
+        (&["--most", "2147483648"][..], "expected a whole number from 1 to 2147483647"),
+        (&["--most", "0"], "expected a whole number from 1"),
+        (&["--most", "many"], "expected a whole number from 1"),
+        (&["--threads", "0"], "0 is not in 1.."),
+        (&["--seconds", "nan"], "expected a number from 0 to 60"),
+        (&["saxpy"], "saxpy"),
+        (&["vectors", "--device", "tpu"], "tpu"),
+    ] {
+        let (code, out, err) = run(PROGRAM, args);
+        assert_eq!((code, out.as_str()), (2, ""), "{args:?}: {err}");
+        assert!(err.contains(words) && err.trim_end().lines().count() == 1, "{args:?}: {err}");
+    }
+}
+
+#[test]
+fn no_size_is_no_row() {
+    let (code, out, _) = run(PROGRAM, &["vectors", "--most", "999", "--threads", "1"]);
+    assert_eq!(code, 0);
+    assert!(out.starts_with("triad of serial: ") && out.lines().count() == 1, "{out}");
+}
