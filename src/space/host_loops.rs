@@ -65,6 +65,9 @@ impl<F> Loops<F> for Threads {
     where
         F: Reduction<IN>,
     {
+        if n <= Threads::CHUNK && inputs.iter().all(|x| x.len() >= n) {
+            return Ok(joined(f, 0, inputs, n));
+        }
         let partials = joined_chunks(self, "reduce_items", n, f, inputs)?;
         Ok(partials.iter().fold(f.identity(), |sum, &value| f.join(sum, value)))
     }
