@@ -12,7 +12,7 @@ use crate::native::Native;
 use crate::report::Fitted;
 use crate::space::Space;
 use minifenl::Result;
-use minifenl::space::{Array, ExecutionSpace, MemorySpace, Slice};
+use minifenl::space::{Array, ExecutionSpace, MemorySpace, Slice, Threads};
 
 /// Number of vectors.
 pub const VECTORS: usize = 16;
@@ -107,6 +107,10 @@ pub fn measure<S: Space>(run: &mut Run<'_, S>, sizes: &[usize]) -> Result<()> {
         };
         let seconds = run.row(case, &mut vectors, &[&layer, &by_hand])?;
         let of_native = run.report.rows.last().and_then(|row| row.native_seconds).unwrap_or(seconds);
+        // One piece of work stays on the calling thread.
+        if space.threads() > 1 && n <= Threads::CHUNK {
+            continue;
+        }
         for (samples, seconds) in samples.iter_mut().zip([seconds, of_native]) {
             samples.push(Sample { dispatches: DISPATCHES as f64, bytes, seconds });
         }
