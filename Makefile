@@ -190,7 +190,8 @@ dist: setup ## a folder and a tar.gz that run without Rust: programs, tests, ben
 	{ cargo test --workspace --no-run --message-format=json; cargo test --features faults --test faults --no-run --message-format=json; \
 	    cargo bench --bench gpu --bench library_gpu --no-run --message-format=json; } | \
 	    .ci/dist.py $(DIST) minifenl=dist/minifenl-solo minifenl-mpi=dist/minifenl-mpi minifenl-faults=dist/minifenl-faults \
-	    minifenl-contractions=$(TARGET)/release/minifenl-contractions minifenl-scaling=$(TARGET)/release/minifenl-scaling
+	    minifenl-contractions=$(TARGET)/release/minifenl-contractions minifenl-scaling=$(TARGET)/release/minifenl-scaling \
+	    minifenl-kernels=$(TARGET)/release/minifenl-kernels
 	rm dist/minifenl-solo dist/minifenl-mpi dist/minifenl-faults
 
 # Long checks beside `make test`. Each prints its counts; docs/reliability.md says what they found.

@@ -39,6 +39,7 @@ def main():
         strip(f"{folder}/{name}")
     for path in ["inputs", "docs/contractions"]:
         shutil.copytree(path, f"{folder}/{path}")
+    shutil.copytree("kernels", f"{folder}/kernels", ignore=shutil.ignore_patterns("device", "*.csv"))
     for page in ["flags", "report", "architecture", "reliability"]:
         shutil.copy2(f"docs/{page}.md", f"{folder}/docs/{page}.md")
     for path in ["README.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE", "tests/run-tests.sh", "tests/summary.sh"]:

@@ -10,7 +10,8 @@ trap 'rm -f "$log" "$skipped"' EXIT
 export MINIFENL_SKIPPED="$skipped" PROPTEST_RNG_SEED="${PROPTEST_RNG_SEED:-1}"
 for test in tests/*; do
     echo "== $test"
-    env "CARGO_BIN_EXE_minifenl-contractions=$PWD/minifenl-contractions" "CARGO_BIN_EXE_minifenl-scaling=$PWD/minifenl-scaling" "$test" "$@" 2>&1 | tee -a "$log" | grep -v '\.\.\. ok$'
+    env "CARGO_BIN_EXE_minifenl-contractions=$PWD/minifenl-contractions" "CARGO_BIN_EXE_minifenl-scaling=$PWD/minifenl-scaling" \
+        "CARGO_BIN_EXE_minifenl-kernels=$PWD/minifenl-kernels" "$test" "$@" 2>&1 | tee -a "$log" | grep -v '\.\.\. ok$'
     [ "${PIPESTATUS[0]}" = 0 ] || { failed=1; echo "FAILED: $test"; }
 done
 ./summary.sh "$log" "$skipped" || failed=1
