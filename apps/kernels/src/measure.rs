@@ -22,8 +22,6 @@ pub struct Run<'a, S: Space> {
     pub space: &'a S,
     /// Its loops by hand.
     pub native: &'a S::Native,
-    /// Its triad bandwidth, GB/s.
-    pub triad: f64,
     /// Seconds per measurement.
     pub effort: f64,
     /// What was found.
@@ -72,7 +70,7 @@ impl<S: Space> Run<'_, S> {
             native_seconds: times.seconds.get(1).copied(),
             ratio: times.ratio,
             gigabytes_per_second: rate,
-            of_triad: rate / self.triad,
+            of_triad: 0.0,
             difference: case.difference,
             note: case.note,
         });

@@ -26,7 +26,7 @@ pub struct Row {
     pub ratio: Option<f64>,
     /// Bytes moved at least, over the time.
     pub gigabytes_per_second: f64,
-    /// The same over the space's triad.
+    /// The same over the space's triad, which is measured before and after.
     pub of_triad: f64,
     /// Largest difference from the loop by hand, relative to the largest number.
     pub difference: Option<f64>,

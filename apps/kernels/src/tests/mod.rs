@@ -26,7 +26,7 @@ fn gpu(test: &str) -> Option<Cuda> {
 fn reported<S: Space>(space: &S, part: impl Fn(&mut Run<'_, S>) -> Result<()>) -> Report {
     let (mut report, mut line) = (Report::default(), StatusLine::on_stderr(false));
     let native = &S::Native::new(space).unwrap();
-    part(&mut Run { space, native, triad: 10.0, effort: 0.0, report: &mut report, line: &mut line }).unwrap();
+    part(&mut Run { space, native, effort: 0.0, report: &mut report, line: &mut line }).unwrap();
     assert!(report.rows.iter().all(|row| row.is_right() && row.seconds > 0.0), "{}", report.table());
     assert!(report.table().lines().all(|line| line.len() <= 80), "{}", report.table());
     report
