@@ -11,7 +11,7 @@ pub fn of_structs(items: &[Item]) -> Result<Vec<Item>> {
         if let Some(methods) = methods_of_traits(items, of) {
             all.push(text(of, &methods)?);
         }
-        if listed(of, "repr").contains("C") {
+        if listed(of, "repr") == "C" {
             all.push(item_of_arrays(of)?);
         }
     }

@@ -95,3 +95,15 @@ fn structs_with_a_trait_get_their_text_and_numbers() {
     assert!(text.contains(&implementation) && text.contains("\"weak\"") && text.contains("self . at"), "{text}");
     assert!(!text.contains("DeviceText for T"), "{text}");
 }
+
+#[test]
+fn structs_of_numbers_in_the_order_of_c_become_items_of_arrays() {
+    let derived = "#[derive(Clone, Copy, Debug, Default, PartialEq)] struct V { a: f64, b: [f64; 2] }";
+    let item = quote!(
+        unsafe impl ::minifenl::space::Item for V {}
+    )
+    .to_string();
+    for (repr, is_item) in [("#[repr(C)]", true), ("", false), ("#[repr(C, align(32))]", false)] {
+        assert_eq!(translated(&format!("mod m {{ {repr} {derived} }}")).unwrap().contains(&item), is_item, "{repr}");
+    }
+}
