@@ -1,82 +1,46 @@
-//! Batches of element matrices for strategies, which are compiled once for kernels of all numbers of dofs.
+//! Batches of element matrices for the threads of an assembly: on the stack while they are small, otherwise on the heap.
 //!
-//! A batch of elements of `n` dofs has 64 n (n + 1) bytes and lies on the heap: 2.3 MiB for 192 dofs, more than a thread's stack.
+//! A batch has 64 NN (NN + 1) bytes: 4.5 KiB for hexahedra, 2.3 MiB for elements of 192 nodes, more than a thread's stack.
 
-use super::kernel::{ElementBatch, ElementKernel};
+use super::kernel::ElementBatch;
 use crate::Result;
-use crate::fill::Wanted;
-use crate::space::lanes::LANES;
 use crate::space::try_reserve;
-use std::ops::Range;
 
-/// Dofs per element for which strategies are compiled once more: heat on `hex8`.
-pub(super) const USUAL: usize = 8;
+/// Largest batch on the stack, in bytes: elements of 31 nodes.
+const ON_STACK: usize = 64 << 10;
 
-/// An element kernel of some number of dofs.
-pub(super) struct AnyKernel<'a> {
-    pub dofs: usize,
-    start: &'a (dyn Fn(Wanted, Range<usize>) -> Result<Batches<'a>> + Sync),
-}
+/// A batch on the heap, in a list of one: a box would be filled on the stack.
+#[derive(Debug)]
+pub(super) struct HeapBatch<const NN: usize>(Vec<ElementBatch<NN>>);
 
-/// Gives the matrices of a batch of elements to a function.
-pub(super) type Batches<'a> = Box<dyn FnMut(Range<usize>, &mut dyn FnMut(&Batch<'_>)) -> Result<()> + 'a>;
+impl<const NN: usize> HeapBatch<NN> {
+    const ZERO: &'static [ElementBatch<NN>] = &[ElementBatch::ZERO];
 
-/// Element matrices and residuals, the element index fastest.
-#[derive(Clone, Copy)]
-pub(super) struct Batch<'a> {
-    /// `[(i, j)][lane]`.
-    pub matrix: &'a [[f64; LANES]],
-    /// `[i][lane]`.
-    pub residual: &'a [[f64; LANES]],
-}
-
-/// Calls `work` with a kernel.
-pub(super) fn with_any<const NN: usize, R>(
-    kernel: &dyn ElementKernel<NN>,
-    work: impl FnOnce(&AnyKernel<'_>) -> R,
-) -> R {
-    work(&AnyKernel { dofs: NN, start: &|wanted, elems| batches(kernel, wanted, elems) })
-}
-
-fn batches<const NN: usize>(
-    kernel: &dyn ElementKernel<NN>,
-    wanted: Wanted,
-    elems: Range<usize>,
-) -> Result<Batches<'_>> {
-    let mut evaluate = kernel.evaluator(wanted, elems)?;
-    // A list of one: a box would be filled on the stack.
-    let mut batch = Vec::new();
-    try_reserve("batch of element matrices", &mut batch, 1)?;
-    batch.extend_from_slice(const { &[ElementBatch::<NN>::ZERO] });
-    Ok(Box::new(move |elems, put| {
-        evaluate(elems, &mut batch[0])?;
-        put(&Batch { matrix: batch[0].matrix.as_flattened(), residual: &batch[0].residual });
-        Ok(())
-    }))
-}
-
-impl<'a> AnyKernel<'a> {
-    /// Returns the batches of one thread, which ascend within `elems`.
-    pub fn batches(&self, wanted: Wanted, elems: Range<usize>) -> Result<Batches<'a>> {
-        (self.start)(wanted, elems)
-    }
-}
-
-impl Batch<'_> {
-    /// Transposes the batch to `matrices [lane, i, j]` and `residuals [lane, i]`: as many elements as fit.
-    pub fn store(&self, matrices: &mut [f64], residuals: &mut [f64]) {
-        match self.residual.len() {
-            USUAL => self.store_of(USUAL, matrices, residuals),
-            dofs => self.store_of(dofs, matrices, residuals),
-        }
+    pub(super) fn new() -> Result<Self> {
+        let mut batch = Vec::new();
+        try_reserve("batch of element matrices", &mut batch, 1)?;
+        batch.extend_from_slice(Self::ZERO);
+        Ok(HeapBatch(batch))
     }
 
     #[inline(always)]
-    fn store_of(&self, dofs: usize, matrices: &mut [f64], residuals: &mut [f64]) {
-        let elems = matrices.chunks_exact_mut(dofs * dofs).zip(residuals.chunks_exact_mut(dofs));
-        for (lane, (matrix, residual)) in elems.enumerate().take(LANES) {
-            residual.iter_mut().zip(self.residual).for_each(|(number, lanes)| *number = lanes[lane]);
-            matrix.iter_mut().zip(self.matrix).for_each(|(number, lanes)| *number = lanes[lane]);
-        }
+    pub(super) fn get(&mut self) -> &mut ElementBatch<NN> {
+        &mut self.0[0]
     }
+}
+
+/// Calls `work` with a batch.
+#[inline(always)]
+pub(super) fn with_batch<const NN: usize, R>(work: impl FnOnce(&mut ElementBatch<NN>) -> R) -> Result<R> {
+    if size_of::<ElementBatch<NN>>() <= ON_STACK {
+        return Ok(on_stack(work));
+    }
+    Ok(work(HeapBatch::new()?.get()))
+}
+
+/// Not inlined: the frame of a caller that takes a large batch from the heap must not hold one.
+#[inline(never)]
+fn on_stack<const NN: usize, R>(work: impl FnOnce(&mut ElementBatch<NN>) -> R) -> R {
+    let mut batch = ElementBatch::ZERO;
+    work(&mut batch)
 }

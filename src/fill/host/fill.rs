@@ -1,6 +1,5 @@
 //! [`Fill`]: a strategy with its graph and working memory.
 
-use super::batches::{AnyKernel, with_any};
 use super::blocks::Blocks;
 use super::gather::Gather;
 use super::kernel::ElementKernel;
@@ -24,87 +23,16 @@ use std::sync::Arc;
 /// With several dofs per node the nodes are those of [`Graph::with_dofs`], and `NN` is the number of dofs of an element.
 #[derive(Debug)]
 pub struct Fill<const NN: usize> {
-    plan: Plan,
-}
-
-/// What does not depend on the type of the elements: compiled once.
-#[derive(Debug)]
-struct Plan {
-    method: Method,
+    method: Method<NN>,
     crs: Arc<CrsGraph>,
     elem: ElemGraph,
     is_scattered: bool,
 }
 
 #[derive(Debug)]
-enum Method {
+enum Method<const NN: usize> {
     Blocks(Blocks),
-    Gather(Gather),
-}
-
-impl Plan {
-    fn new(
-        space: &Threads,
-        strategy: Option<Strategy>,
-        crs: Arc<CrsGraph>,
-        elem: ElemGraph,
-        dofs: usize,
-    ) -> Result<Self> {
-        const NAME: &str = "Fill::new";
-        let (positions, elem_node, rows) =
-            (with_positions!(elem.positions(), positions => positions.len()), elem.elem_node(), crs.rows());
-        check_length(NAME, "elem_node (nodes per element)", elem_node.nodes_per_elem(), dofs)?;
-        check_elements(NAME, &elem, &crs)?;
-        check_length(NAME, "graph (positions)", positions, elem_node.elem_count() * dofs * dofs)?;
-        check_length(NAME, "graph (columns)", crs.columns(), elem_node.node_count())?;
-        check_at_least(NAME, "elem_node (its nodes)", elem_node.node_count(), rows)?;
-        let method = match strategy {
-            Some(Strategy::Scatter) => Method::Blocks(Blocks::at_once(space, elem_node, Adds::Atomic)),
-            Some(Strategy::Seam) => Method::Blocks(Blocks::with_seams(space, elem_node, rows)?),
-            Some(Strategy::Gather) => Method::Gather(Gather::new(space, elem_node, rows)?),
-            Some(Strategy::Colour) => Method::Blocks(Blocks::coloured(elem_node)?),
-            None => Method::Blocks(Blocks::at_once(space, elem_node, Adds::Plain)),
-        };
-        let is_scattered = strategy != Some(Strategy::Gather) && is_scattered(elem_node, &crs);
-        Ok(Plan { method, crs, elem, is_scattered })
-    }
-
-    fn assemble(
-        &mut self,
-        space: &Threads,
-        kernel: &AnyKernel<'_>,
-        table: Option<&ElemNode>,
-        sum: Sum,
-        parts: Parts<'_>,
-    ) -> Result<()> {
-        const NAME: &str = "Fill::assemble";
-        let (matrix, residual) = match parts {
-            Parts::Both(matrix, residual) => (Some(matrix), Some(residual)),
-            Parts::Matrix(matrix) => (Some(matrix), None),
-            Parts::Residual(residual) => (None, Some(residual)),
-        };
-        if let Some(table) = table {
-            check_table(NAME, table, self.elem.elem_node())?;
-        }
-        let wanted = Wanted { matrix: matrix.is_some(), residual: residual.is_some() };
-        let mut output = Output { values: &mut [], residual: &mut [], sum, wanted };
-        if let Some(matrix) = matrix {
-            check_graph(NAME, matrix.graph(), &self.crs)?;
-            output.values = matrix.values_mut();
-        }
-        if let Some(residual) = residual {
-            check_length(NAME, "residual", residual.len(), self.crs.rows())?;
-            output.residual = residual;
-        }
-        let graph = Pattern { crs: &self.crs, elem: &self.elem, is_scattered: self.is_scattered };
-        match &mut self.method {
-            Method::Blocks(blocks) => {
-                let sums = SharedSums::new(space, &self.crs, output);
-                blocks.for_each(space, &|elems| add_elems(kernel, elems, graph, sums, &blocks.adds))
-            }
-            Method::Gather(gather) => gather.assemble(space, kernel, graph, output),
-        }
-    }
+    Gather(Gather<NN>),
 }
 
 impl<const NN: usize> Fill<NN> {
@@ -124,7 +52,23 @@ impl<const NN: usize> Fill<NN> {
         crs: Arc<CrsGraph>,
         elem: ElemGraph,
     ) -> Result<Self> {
-        Ok(Fill { plan: Plan::new(space, strategy, crs, elem, NN)? })
+        const NAME: &str = "Fill::new";
+        let (positions, elem_node, rows) =
+            (with_positions!(elem.positions(), positions => positions.len()), elem.elem_node(), crs.rows());
+        check_length(NAME, "elem_node (nodes per element)", elem_node.nodes_per_elem(), NN)?;
+        check_elements(NAME, &elem, &crs)?;
+        check_length(NAME, "graph (positions)", positions, elem_node.elem_count() * NN * NN)?;
+        check_length(NAME, "graph (columns)", crs.columns(), elem_node.node_count())?;
+        check_at_least(NAME, "elem_node (its nodes)", elem_node.node_count(), rows)?;
+        let method = match strategy {
+            Some(Strategy::Scatter) => Method::Blocks(Blocks::at_once(space, elem_node, Adds::Atomic)),
+            Some(Strategy::Seam) => Method::Blocks(Blocks::with_seams(space, elem_node, rows)?),
+            Some(Strategy::Gather) => Method::Gather(Gather::new(space, elem_node, rows)?),
+            Some(Strategy::Colour) => Method::Blocks(Blocks::coloured(elem_node)?),
+            None => Method::Blocks(Blocks::at_once(space, elem_node, Adds::Plain)),
+        };
+        let is_scattered = strategy != Some(Strategy::Gather) && is_scattered(elem_node, &crs);
+        Ok(Fill { method, crs, elem, is_scattered })
     }
 
     /// Overwrites the values of `matrix` and `residual` with the sums over all elements.
@@ -174,17 +118,43 @@ impl<const NN: usize> Fill<NN> {
         sum: Sum,
         parts: Parts<'_>,
     ) -> Result<()> {
-        with_any(kernel, |any| self.plan.assemble(space, any, kernel.elem_node(), sum, parts))
+        const NAME: &str = "Fill::assemble";
+        let (matrix, residual) = match parts {
+            Parts::Both(matrix, residual) => (Some(matrix), Some(residual)),
+            Parts::Matrix(matrix) => (Some(matrix), None),
+            Parts::Residual(residual) => (None, Some(residual)),
+        };
+        if let Some(table) = kernel.elem_node() {
+            check_table(NAME, table, self.elem_node())?;
+        }
+        let wanted = Wanted { matrix: matrix.is_some(), residual: residual.is_some() };
+        let mut output = Output { values: &mut [], residual: &mut [], sum, wanted };
+        if let Some(matrix) = matrix {
+            check_graph(NAME, matrix.graph(), &self.crs)?;
+            output.values = matrix.values_mut();
+        }
+        if let Some(residual) = residual {
+            check_length(NAME, "residual", residual.len(), self.crs.rows())?;
+            output.residual = residual;
+        }
+        let graph = Pattern { crs: &self.crs, elem: &self.elem, is_scattered: self.is_scattered };
+        match &mut self.method {
+            Method::Blocks(blocks) => {
+                let sums = SharedSums::new(space, &self.crs, output);
+                blocks.for_each(space, &|elems| add_elems(kernel, elems, graph, sums, &blocks.adds))
+            }
+            Method::Gather(gather) => gather.assemble(space, kernel, graph, output),
+        }
     }
 
     /// Returns the element-node table.
     pub fn elem_node(&self) -> &ElemNode {
-        self.plan.elem.elem_node()
+        self.elem.elem_node()
     }
 
     /// Returns the bytes of element matrices and residuals that one assembly writes to memory and reads back.
     pub fn stored_bytes(&self) -> u64 {
-        match &self.plan.method {
+        match &self.method {
             Method::Gather(gather) => gather.stored_bytes(),
             Method::Blocks(_) => 0,
         }
@@ -193,7 +163,7 @@ impl<const NN: usize> Fill<NN> {
     /// Counts the additions of one assembly of matrix and residual: `NN + 1` per corner of an element at a row. Returns `None` with
     /// [`Strategy::Gather`], which writes each sum once. One pass over the table.
     pub fn additions(&self, space: &Threads) -> Option<Additions> {
-        let Method::Blocks(Blocks { adds, .. }) = &self.plan.method else { return None };
-        Some(adds.count(space, self.elem_node(), self.plan.crs.rows()))
+        let Method::Blocks(Blocks { adds, .. }) = &self.method else { return None };
+        Some(adds.count(space, self.elem_node(), self.crs.rows()))
     }
 }

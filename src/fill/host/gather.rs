@@ -8,7 +8,8 @@
 //! both. If that would compute more than [`SLACK`] times the mesh's elements (scattered numberings, few rows per
 //! thread), all element matrices are stored in memory: 16 NN (NN + 1) bytes per element, written and read.
 
-use super::batches::{AnyKernel, USUAL};
+use super::batches::with_batch;
+use super::kernel::ElementKernel;
 use super::parts::{Output, Pattern};
 use super::window::{Window, windows};
 use crate::contraction::Sum;
@@ -26,40 +27,39 @@ const SLACK: f64 = 1.25;
 /// Elements per task if all element matrices are stored.
 const BLOCK: usize = 32 * LANES;
 
-/// Work on a numbered piece of two arrays.
+/// Work on a numbered piece of two arrays. The loops over pieces are compiled once for all kernels.
 type OfPiece<'a, R> = dyn Fn((usize, (&mut [f64], &mut [f64]))) -> R + Sync + 'a;
 
 /// Lists of each row's elements, and the storage of the element matrices.
 #[derive(Debug)]
-pub(super) struct Gather {
+pub(super) struct Gather<const NN: usize> {
     lists: NodeElem,
     /// Bounds of the pieces of rows.
     bounds: Vec<usize>,
-    arrays: Arrays,
+    arrays: Arrays<NN>,
 }
 
 #[derive(Debug)]
-enum Arrays {
+enum Arrays<const NN: usize> {
     /// One window per piece of rows.
-    Windows(Vec<Window>),
+    Windows(Vec<Window<NN>>),
     /// `[elem, i, j]` and `[elem, i]` of all elements.
     All(Vec<f64>, Vec<f64>),
 }
 
-impl Gather {
+impl<const NN: usize> Gather<NN> {
     pub(super) fn new(space: &Threads, elem_node: &ElemNode, rows: usize) -> Result<Self> {
         let lists = NodeElem::new(space, elem_node, rows)?;
         // One piece per thread: every further cut would duplicate more elements.
         let bounds = even_bounds(rows, space.concurrency(), 1);
-        let dofs = elem_node.nodes_per_elem();
-        let windows = windows(space, &lists, &bounds, dofs)?;
+        let windows = windows(space, &lists, &bounds)?;
         let computed: usize = windows.iter().map(Window::elems).sum();
         if computed as f64 <= SLACK * elem_node.elem_count() as f64 {
             return Ok(Gather { lists, bounds, arrays: Arrays::Windows(windows) });
         }
         let elems = elem_node.elem_count();
-        let matrices = try_zeroed("element matrices", elems * dofs * dofs)?;
-        let arrays = Arrays::All(matrices, try_zeroed("element residuals", elems * dofs)?);
+        let arrays =
+            Arrays::All(try_zeroed("element matrices", elems * NN * NN)?, try_zeroed("element residuals", elems * NN)?);
         // Stored matrices are computed once in any case, so more pieces only balance the load.
         Ok(Gather { lists, bounds: even_bounds(rows, 16 * space.concurrency(), 1), arrays })
     }
@@ -75,25 +75,10 @@ impl Gather {
     pub(super) fn assemble(
         &mut self,
         space: &Threads,
-        kernel: &AnyKernel<'_>,
+        kernel: &dyn ElementKernel<NN>,
         graph: Pattern<'_>,
         output: Output<'_>,
     ) -> Result<()> {
-        match kernel.dofs {
-            USUAL => self.assemble_of::<USUAL>(space, kernel, graph, output),
-            _ => self.assemble_of::<0>(space, kernel, graph, output),
-        }
-    }
-
-    /// [`assemble`](Self::assemble) for `DOFS` dofs per element, or any number for 0.
-    fn assemble_of<const DOFS: usize>(
-        &mut self,
-        space: &Threads,
-        kernel: &AnyKernel<'_>,
-        graph: Pattern<'_>,
-        output: Output<'_>,
-    ) -> Result<()> {
-        let dofs = if DOFS == 0 { kernel.dofs } else { DOFS };
         let Output { values, residual, sum, wanted } = output;
         let (bounds, row_map, lists) = (&self.bounds, graph.crs.row_map(), &self.lists);
         // A part that is not wanted is cut into empty pieces.
@@ -111,12 +96,12 @@ impl Gather {
                 space.try_for_each(pieces.zip(windows), |((piece, (mut values, residual)), window)| {
                     window.restart()?;
                     let mut residual = residual.iter_mut();
-                    let mut evaluate = kernel.batches(wanted, window.range(elem_count))?;
+                    let mut evaluate = kernel.evaluator(wanted, window.range(elem_count))?;
                     for (slots, len) in rows(piece) {
                         let (row, rest) = values.split_at_mut(len);
                         values = rest;
-                        window.reach::<DOFS>(slots, elem_count, &mut evaluate)?;
-                        let terms = |slot| window.terms::<DOFS>(slot);
+                        window.reach(slots, elem_count, &mut evaluate)?;
+                        let terms = |slot| window.terms(slot);
                         add_up(slots, terms, positions, row, residual.next(), (sum, wanted));
                     }
                     Ok(())
@@ -124,7 +109,7 @@ impl Gather {
             }),
             Arrays::All(matrices, residuals) => {
                 compute_all(space, kernel, wanted, elem_count, (matrices, residuals))?;
-                let terms = |slot: usize| (&matrices[slot * dofs..][..dofs], residuals[slot]);
+                let terms = |slot: usize| (&matrices[slot * NN..][..NN], residuals[slot]);
                 with_positions!(graph.elem.positions(), positions => {
                     let work: &OfPiece<()> = &|(piece, (mut values, residual))| {
                         let mut residual = residual.iter_mut();
@@ -148,19 +133,19 @@ pub(super) fn stored_bytes(sizes: &Sizes, threads: u64) -> [u64; 2] {
     let &Sizes { elems, layer, ghosts, .. } = sizes;
     let matrix = 8 * sizes.per_elem() * (sizes.per_elem() + 1);
     let all = matrix * elems;
-    // Each thread has a batch while it assembles.
-    let batches = threads * BATCH * matrix;
+    // Each piece of rows and each thread has a batch where it is too large for the stack.
+    let batches = if sizes.per_elem() > 8 { threads * BATCH * matrix } else { 0 };
     // A row reads elements of two layers. The window also holds the batches at its ends.
     let reach = layer[0] * layer[1] + layer[0] + 1;
     let window = (reach.div_ceil(BATCH) + 1).min(elems.div_ceil(BATCH)) * BATCH * matrix;
     // Two threads both compute the elements between their rows.
     let twice = (threads - 1) * (reach + BATCH);
     match () {
-        () if 4 * twice > elems => [all, all + batches],
+        () if 4 * twice > elems => [all + batches; 2],
         // The window of the thread whose rows end the interior and begin the shell spans all elements, if there is one.
-        () if ghosts > 0 => [all, all + batches + (threads - 1) * window],
+        () if ghosts > 0 => [all + batches, all + batches + (threads - 1) * window],
         // Each thread allocates its window at its first assembly.
-        () => [0, batches + threads * window],
+        () => [batches, batches + threads * window],
     }
 }
 
@@ -193,25 +178,27 @@ fn add_up<'a, P: Position>(
     }
 }
 
-fn compute_all(
+fn compute_all<const NN: usize>(
     space: &Threads,
-    kernel: &AnyKernel<'_>,
+    kernel: &dyn ElementKernel<NN>,
     wanted: Wanted,
     elem_count: usize,
     (matrices, residuals): (&mut [f64], &mut [f64]),
 ) -> Result<()> {
-    let dofs = kernel.dofs;
     // The matrices of an element are contiguous, so blocks of elements write disjoint chunks.
-    let arrays = matrices.par_chunks_mut(BLOCK * dofs * dofs).zip(residuals.par_chunks_mut(BLOCK * dofs));
+    let arrays = matrices.par_chunks_mut(BLOCK * NN * NN).zip(residuals.par_chunks_mut(BLOCK * NN));
     let work: &OfPiece<Result<()>> = &|(block, (matrices, residuals))| {
-        let elems = block * BLOCK..elem_count.min((block + 1) * BLOCK);
-        let mut evaluate = kernel.batches(wanted, elems.clone())?;
-        let stored = matrices.chunks_mut(LANES * dofs * dofs).zip(residuals.chunks_mut(LANES * dofs));
-        for (first, (matrices, residuals)) in elems.step_by(LANES).zip(stored) {
-            let elems = first..elem_count.min(first + LANES);
-            evaluate(elems, &mut |batch| batch.store(matrices, residuals))?;
-        }
-        Ok(())
+        with_batch(|batch| {
+            let elems = block * BLOCK..elem_count.min((block + 1) * BLOCK);
+            let mut evaluate = kernel.evaluator(wanted, elems.clone())?;
+            let stored = matrices.chunks_mut(LANES * NN * NN).zip(residuals.chunks_mut(LANES * NN));
+            for (first, (matrices, residuals)) in elems.step_by(LANES).zip(stored) {
+                let elems = first..elem_count.min(first + LANES);
+                evaluate(elems, batch)?;
+                batch.store(matrices, residuals);
+            }
+            Ok(())
+        })?
     };
     space.try_for_each(arrays.enumerate(), work)
 }

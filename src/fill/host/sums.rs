@@ -1,6 +1,7 @@
 //! Adds the lanes of a batch of element matrices to matrix and residual.
 
-use super::batches::{AnyKernel, Batch, USUAL};
+use super::batches::with_batch;
+use super::kernel::{ElementBatch, ElementKernel};
 use super::locality::prefetch_sums;
 use super::parts::{Output, Pattern};
 use crate::contraction::Sum;
@@ -85,22 +86,8 @@ impl<'a> SharedSums<'a> {
 }
 
 /// Evaluates `elems` in batches and adds their wanted parts.
-pub(super) fn add_elems(
-    kernel: &AnyKernel<'_>,
-    elems: Range<usize>,
-    graph: Pattern<'_>,
-    sums: SharedSums<'_>,
-    adds: &Adds,
-) -> Result<()> {
-    match kernel.dofs {
-        USUAL => add_elems_of::<USUAL>(kernel, elems, graph, sums, adds),
-        _ => add_elems_of::<0>(kernel, elems, graph, sums, adds),
-    }
-}
-
-/// [`add_elems`] for `DOFS` dofs per element, or any number for 0.
-fn add_elems_of<const DOFS: usize>(
-    kernel: &AnyKernel<'_>,
+pub(super) fn add_elems<const NN: usize>(
+    kernel: &dyn ElementKernel<NN>,
     elems: Range<usize>,
     graph: Pattern<'_>,
     sums: SharedSums<'_>,
@@ -108,9 +95,9 @@ fn add_elems_of<const DOFS: usize>(
 ) -> Result<()> {
     // Chosen outside the loop: a choice at each row takes a tenth of the time of an assembly.
     match adds {
-        Adds::Atomic => add_batches::<DOFS>(kernel, elems, graph, sums, |_, cell, term| add(cell, term)),
-        Adds::Plain => add_batches::<DOFS>(kernel, elems, graph, sums, |_, cell, term| add_unshared(cell, term)),
-        Adds::AtSeams(on_seam) => add_batches::<DOFS>(kernel, elems, graph, sums, |row, cell, term| {
+        Adds::Atomic => add_batches(kernel, elems, graph, sums, |_, cell, term| add(cell, term)),
+        Adds::Plain => add_batches(kernel, elems, graph, sums, |_, cell, term| add_unshared(cell, term)),
+        Adds::AtSeams(on_seam) => add_batches(kernel, elems, graph, sums, |row, cell, term| {
             if on_seam[row as usize] != 0 { add(cell, term) } else { add_unshared(cell, term) }
         }),
     }
@@ -118,60 +105,57 @@ fn add_elems_of<const DOFS: usize>(
 
 /// Evaluates `elems` in batches and adds their wanted parts by `add(row, cell, term)`.
 #[inline(always)]
-fn add_batches<const DOFS: usize>(
-    kernel: &AnyKernel<'_>,
+fn add_batches<const NN: usize>(
+    kernel: &dyn ElementKernel<NN>,
     elems: Range<usize>,
     graph: Pattern<'_>,
     sums: SharedSums<'_>,
     add: impl Fn(LocalOrdinal, &AtomicF64, f64) + Copy,
 ) -> Result<()> {
     let table = graph.elem.elem_node().as_slice();
-    let dofs = if DOFS == 0 { kernel.dofs } else { DOFS };
-    let mut evaluate = kernel.batches(sums.wanted, elems.clone())?;
-    with_positions!(graph.elem.positions(), positions => {
-        for first in elems.clone().step_by(LANES) {
-            let lanes = first..elems.end.min(first + LANES);
-            if graph.is_scattered {
-                let parts = (sums.values, sums.residual);
-                prefetch_sums(table, positions, dofs, lanes.clone(), sums.crs.row_map(), parts);
-            }
-            evaluate(lanes.clone(), &mut |batch| {
-                let dofs = if DOFS == 0 { dofs } else { DOFS };
-                for (lane, elem) in lanes.clone().enumerate() {
-                    let positions = &positions[elem * dofs * dofs..][..dofs * dofs];
-                    add_elem(batch, lane, &table[elem * dofs..][..dofs], positions, sums, add);
+    with_batch(|batch| {
+        let mut evaluate = kernel.evaluator(sums.wanted, elems.clone())?;
+        with_positions!(graph.elem.positions(), positions => {
+            for first in elems.clone().step_by(LANES) {
+                let lanes = first..elems.end.min(first + LANES);
+                if graph.is_scattered {
+                    let parts = (sums.values, sums.residual);
+                    prefetch_sums(table, positions, NN, lanes.clone(), sums.crs.row_map(), parts);
                 }
-            })?;
-        }
-    });
-    Ok(())
+                evaluate(lanes.clone(), batch)?;
+                for (lane, elem) in lanes.enumerate() {
+                    let positions = &positions[elem * NN * NN..][..NN * NN];
+                    add_elem(batch, lane, &table[elem * NN..][..NN], positions, sums, add);
+                }
+            }
+        });
+        Ok(())
+    })?
 }
 
 /// Adds one lane of a batch to the rows that this rank owns. Rows of ghosts are skipped: their owner computes the same
 /// element.
 #[inline(always)]
-fn add_elem<P: Position>(
-    batch: &Batch<'_>,
+fn add_elem<const NN: usize, P: Position>(
+    batch: &ElementBatch<NN>,
     lane: usize,
     nodes: &[LocalOrdinal],
     positions: &[P],
     sums: SharedSums<'_>,
     add: impl Fn(LocalOrdinal, &AtomicF64, f64),
 ) {
-    let dofs = nodes.len();
-    let (matrix, residual) = (&batch.matrix[..dofs * dofs], &batch.residual[..dofs]);
     for (i, &row) in nodes.iter().enumerate() {
         // Ids of ghosts lie behind those of rows, so the bounds check is the test for ownership.
         if sums.wanted.residual {
             let Some(cell) = sums.residual.get(row as usize) else { continue };
-            add(row, cell, residual[i][lane]);
+            add(row, cell, batch.residual[i][lane]);
         } else if row as usize >= sums.crs.rows() {
             continue;
         }
         if sums.wanted.matrix {
             let values = &sums.values[sums.crs.row_range(row as usize)];
-            for (position, entries) in positions[dofs * i..][..dofs].iter().zip(&matrix[dofs * i..][..dofs]) {
-                add(row, &values[position.get()], entries[lane]);
+            for (j, position) in positions[NN * i..][..NN].iter().enumerate() {
+                add(row, &values[position.get()], batch.matrix[i][j][lane]);
             }
         }
     }

@@ -36,6 +36,20 @@ pub struct ElementBatch<const NN: usize> {
 impl<const NN: usize> ElementBatch<NN> {
     /// All zero.
     pub const ZERO: Self = ElementBatch { matrix: [[[0.0; LANES]; NN]; NN], residual: [[0.0; LANES]; NN] };
+
+    /// Transposes the batch to `matrices [lane, i, j]` and `residuals [lane, i]`: as many elements as fit.
+    #[inline(always)]
+    pub(super) fn store(&self, matrices: &mut [f64], residuals: &mut [f64]) {
+        let elems = matrices.chunks_exact_mut(NN * NN).zip(residuals.chunks_exact_mut(NN));
+        for (lane, (matrix, residual)) in elems.enumerate().take(LANES) {
+            for i in 0..NN {
+                residual[i] = self.residual[i][lane];
+                for j in 0..NN {
+                    matrix[i * NN + j] = self.matrix[i][j][lane];
+                }
+            }
+        }
+    }
 }
 
 /// The lanes of a batch from `first` on.
