@@ -2,7 +2,7 @@
 
 use minifenl::element::ElementType;
 use minifenl::element::equations::{
-    Heat, Jacobian, Model, ModelEquation, Poisson, Scalar, WaveDiffusion, WaveElasticity,
+    AdvectedWave, Heat, Jacobian, Model, ModelEquation, Poisson, Scalar, WaveDiffusion, WaveElasticity,
 };
 use minifenl::fill::{
     ApplyModel, Assemble, AssemblyChoice, Boundary, ContractionCalls, FieldOn, Kernel, StoredSystem, Strategy, Workset,
@@ -27,20 +27,13 @@ pub struct Case {
 
 /// Every problem on every volume element; derivatives by dual numbers on some.
 pub fn cases() -> Vec<Case> {
-    let (wave, phase) = ([1.3, -0.7, 0.9], 0.4);
+    let (direction, wave, phase) = ([0.5, -1.0, 0.25], [1.3, -0.7, 0.9], 0.4);
     let scalar = |equation| ModelEquation::Scalar(equation);
     let equations = [
         ("heat", scalar(Scalar::Heat(Heat::new(0.3)))),
         ("poisson", scalar(Scalar::Poisson(Poisson { load: 1.5 }))),
-        (
-            "diffusion",
-            scalar(Scalar::Wave(WaveDiffusion {
-                direction: [0.5, -1.0, 0.25],
-                velocity: [0.0, 2.0, -1.5],
-                wave,
-                phase,
-            })),
-        ),
+        ("diffusion", scalar(Scalar::Wave(WaveDiffusion { direction, wave, phase }))),
+        ("advection", scalar(Scalar::Advected(AdvectedWave { direction, velocity: [0.0, 2.0, -1.5], wave, phase }))),
         (
             "elasticity",
             ModelEquation::Elastic(WaveElasticity { lambda: 1.5, mu: 0.7, amplitude: [1.0, -0.5, 0.25], wave, phase }),

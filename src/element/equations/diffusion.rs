@@ -1,6 +1,6 @@
 //! Linear diffusion, with a constant or a variable coefficient.
 
-pub use written_once::{Diffusion, Poisson, WaveDiffusion};
+pub use written_once::{AdvectedWave, Diffusion, Poisson, WaveDiffusion};
 
 #[cfg_attr(feature = "cuda", minifenl_device::device)]
 mod written_once {
@@ -52,15 +52,12 @@ mod written_once {
         }
     }
 
-    /// -div(k grad u) + velocity . grad u = f with k = 1 + (x . direction)^2 and f such that [`Wave`](super::super::Wave) solves it:
-    /// f = k |w|^2 sin(angle) + (velocity . w - 2 (x . direction)(direction . w)) cos(angle), angle = w . x + phase. Poisson's equation
-    /// for direction and velocity 0.
+    /// -div(k grad u) = f with k = 1 + (x . direction)^2 and f such that [`Wave`](super::super::Wave) solves it; Poisson's equation for
+    /// direction 0. f = k |w|^2 sin(angle) - 2 (x . direction)(direction . w) cos(angle), angle = w . x + phase.
     #[derive(Clone, Copy, Debug)]
     pub struct WaveDiffusion {
         /// Direction in which the coefficient varies.
         pub direction: [f64; 3],
-        /// Velocity of advection.
-        pub velocity: [f64; 3],
         /// Wave vector w.
         pub wave: [f64; 3],
         /// Phase at the origin.
@@ -76,14 +73,52 @@ mod written_once {
     impl Equation<1> for WaveDiffusion {
         #[inline(always)]
         fn weak<N: Number>(&self, x: [N; 3], [u]: [Field<N>; 1]) -> [Weak<N>; 1] {
+            let (d, w) = (self.direction, self.wave);
+            let (across, square) = (d[0] * w[0] + d[1] * w[1] + d[2] * w[2], w[0] * w[0] + w[1] * w[1] + w[2] * w[2]);
+            let (t, angle) = (along(d, x), along(w, x) + N::from(self.phase));
+            let k = N::from(1.0) + t * t;
+            let source = N::from(2.0 * across) * t * angle.cos() - k * N::from(square) * angle.sin();
+            [Weak { flux: u.grad.map(|slope| k * slope), source }]
+        }
+
+        #[inline(always)]
+        fn slopes<N: Number>(&self, x: [N; 3], _: [Field<N>; 1]) -> [[Slope<N>; 1]; 1] {
+            let (zero, t) = (N::from(0.0), along(self.direction, x));
+            let k = N::from(1.0) + t * t;
+            [[[[k, zero, zero, zero], [zero, k, zero, zero], [zero, zero, k, zero], [zero; 4]]]]
+        }
+
+        #[inline(always)]
+        fn derivative<N: Number>(&self, x: [N; 3], _: [Field<N>; 1], [v]: [Field<N>; 1]) -> [Weak<N>; 1] {
+            let t = along(self.direction, x);
+            let k = N::from(1.0) + t * t;
+            [Weak { flux: v.grad.map(|slope| k * slope), source: N::from(0.0) }]
+        }
+    }
+
+    /// [`WaveDiffusion`] with advection: -div(k grad u) + velocity . grad u = f, solved by the same wave, whose matrix is not symmetric.
+    #[derive(Clone, Copy, Debug)]
+    pub struct AdvectedWave {
+        /// Direction in which the coefficient varies.
+        pub direction: [f64; 3],
+        /// Velocity of advection.
+        pub velocity: [f64; 3],
+        /// Wave vector w.
+        pub wave: [f64; 3],
+        /// Phase at the origin.
+        pub phase: f64,
+    }
+
+    impl Equation<1> for AdvectedWave {
+        #[inline(always)]
+        fn weak<N: Number>(&self, x: [N; 3], [u]: [Field<N>; 1]) -> [Weak<N>; 1] {
             let (d, v, w) = (self.direction, self.velocity, self.wave);
             let (across, square) = (d[0] * w[0] + d[1] * w[1] + d[2] * w[2], w[0] * w[0] + w[1] * w[1] + w[2] * w[2]);
             let drift = v[0] * w[0] + v[1] * w[1] + v[2] * w[2];
             let (t, angle) = (along(d, x), along(w, x) + N::from(self.phase));
-            let (k, cos) = (N::from(1.0) + t * t, angle.cos());
-            let source = N::from(2.0 * across) * t * cos - k * N::from(square) * angle.sin();
-            let advected = along(v, u.grad) - N::from(drift) * cos;
-            [Weak { flux: u.grad.map(|slope| k * slope), source: source + advected }]
+            let k = N::from(1.0) + t * t;
+            let load = (N::from(2.0 * across) * t - N::from(drift)) * angle.cos() - k * N::from(square) * angle.sin();
+            [Weak { flux: u.grad.map(|slope| k * slope), source: load + along(v, u.grad) }]
         }
 
         #[inline(always)]

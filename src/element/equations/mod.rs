@@ -16,6 +16,7 @@
 //! | [`Diffusion`] | 1 | k(x) grad u | -f(x) |
 //! | [`Elasticity`] | 3 | lambda tr(eps) I + 2 mu eps | -f |
 //! | [`WaveDiffusion`], [`WaveElasticity`] | 1, 3 | as above | of a plane wave |
+//! | [`AdvectedWave`] | 1 | as above | v . grad u, and of a plane wave |
 
 mod diffusion;
 mod dual;
@@ -28,7 +29,7 @@ mod structure;
 mod wave;
 mod weak;
 
-pub use diffusion::{Diffusion, Poisson, WaveDiffusion};
+pub use diffusion::{AdvectedWave, Diffusion, Poisson, WaveDiffusion};
 pub use dual::Dual;
 pub use elasticity::{Elasticity, WaveElasticity};
 pub use heat::Heat;

@@ -8,7 +8,9 @@
 //! | minife | a series, at the node nearest to the centre | u = 1 at xmax, 0 on the other faces |
 
 use super::brick;
-use crate::element::equations::{Heat, Model, ModelEquation, Poisson, Scalar, Wave, WaveDiffusion, WaveElasticity};
+use crate::element::equations::{
+    AdvectedWave, Heat, Model, ModelEquation, Poisson, Scalar, Wave, WaveDiffusion, WaveElasticity,
+};
 use crate::element::{Analytic, ElementType};
 use crate::mesh::{BoxSpec, Face};
 use crate::run::Deck;
@@ -51,8 +53,11 @@ impl Case {
         let wave = Wave { direction: per_edge(ANGLES), phase: PHASE };
         let (velocity, Wave { direction: vector, phase }) = (deck.problem.advection, wave);
         let diffusion = |direction| {
-            let equation = WaveDiffusion { direction, velocity, wave: vector, phase };
-            (ModelEquation::Scalar(Scalar::Wave(equation)), Exact::Wave(wave))
+            let equation = match deck.has_advection() {
+                true => Scalar::Advected(AdvectedWave { direction, velocity, wave: vector, phase }),
+                false => Scalar::Wave(WaveDiffusion { direction, wave: vector, phase }),
+            };
+            (ModelEquation::Scalar(equation), Exact::Wave(wave))
         };
         let (equation, exact) = match kind {
             ProblemKind::Heat => {
@@ -76,8 +81,9 @@ impl Case {
 
     /// The problem without advection, whose matrix is symmetric positive definite on elements of any size.
     pub fn without_advection(mut self) -> Self {
-        if let ModelEquation::Scalar(Scalar::Wave(equation)) = &mut self.model.equation {
-            equation.velocity = [0.0; 3];
+        if let ModelEquation::Scalar(Scalar::Advected(equation)) = self.model.equation {
+            let AdvectedWave { direction, wave, phase, .. } = equation;
+            self.model.equation = ModelEquation::Scalar(Scalar::Wave(WaveDiffusion { direction, wave, phase }));
         }
         self
     }

@@ -3,7 +3,7 @@
 use super::kept::Tool;
 use super::{COUNTED, DEFAULT, compiled, is_skipped};
 use crate::equations::{Drift, Energy};
-use minifenl::element::equations::{Diffusion, Heat, Jacobian, Poisson, WaveDiffusion, WaveElasticity};
+use minifenl::element::equations::{AdvectedWave, Diffusion, Heat, Jacobian, Poisson, WaveDiffusion, WaveElasticity};
 use minifenl::element::{BasisTables, ElementType};
 use minifenl::fill::EquationText;
 use minifenl::space::Layout;
@@ -35,7 +35,9 @@ fn equation_sources() -> Vec<(String, String)> {
     let diffusion = EquationText::of(&Diffusion { direction: [1.0, 2.0, 3.0] });
     let by_duals = EquationText::of(&Heat::new(1.0)).with_jacobian(Jacobian::Ad);
     let (wave, phase) = ([1.0, 2.0, 3.0], 0.5);
-    let scalar = EquationText::of(&WaveDiffusion { direction: [1.0, 0.5, 0.0], velocity: [0.0; 3], wave, phase });
+    let scalar = EquationText::of(&WaveDiffusion { direction: [1.0, 0.5, 0.0], wave, phase });
+    let velocity = [1.0, -2.0, 3.0];
+    let advected = EquationText::of(&AdvectedWave { direction: [1.0, 0.5, 0.0], velocity, wave, phase });
     let elastic = EquationText::of(&WaveElasticity { lambda: 1.0, mu: 1.0, amplitude: [1.0; 3], wave, phase });
     let texts = [
         of("heat", &heat),
@@ -44,7 +46,14 @@ fn equation_sources() -> Vec<(String, String)> {
         of("poisson", &poisson),
         of("heat, ad", &by_duals),
     ];
-    [texts.concat(), of("diffusion", &diffusion), of("wave", &scalar), of("elastic wave", &elastic)].concat()
+    [
+        texts.concat(),
+        of("diffusion", &diffusion),
+        of("wave", &scalar),
+        of("advected", &advected),
+        of("elastic wave", &elastic),
+    ]
+    .concat()
 }
 
 /// Kernels of equations, compiled for equation and element, fit the registers of an H200.
@@ -57,8 +66,8 @@ fn equations_do_not_spill() {
     }
     let (target, ptxas) = (target.unwrap(), ptxas.unwrap_or_else(|why| panic!("{why}")));
     let (sources, next) = (equation_sources(), AtomicUsize::new(0));
-    // Eight equations on seven elements, assembled in two ways and applied; contractions of the six that are scalar and symmetric.
-    assert_eq!(sources.len(), 3 * 8 * 7 + 6);
+    // Nine equations on seven elements, assembled in two ways and applied; contractions of the six that are scalar and symmetric.
+    assert_eq!(sources.len(), 3 * 9 * 7 + 6);
     let worker = || {
         let mut faults = Vec::new();
         while let Some((name, text)) = sources.get(next.fetch_add(1, Ordering::Relaxed)) {
