@@ -77,7 +77,8 @@ pub struct Comparison {
 pub fn read(path: &Path) -> Result<Value> {
     let failed = |reason: String| Error::File { path: path.display().to_string(), reason };
     let text = read_text(path, LARGEST)?;
-    let report: Value = serde_json::from_str(&text).map_err(|error| failed(format!("no JSON: {error}")))?;
+    let report: Value = serde_json::from_str(&text)
+        .map_err(|error| failed(format!("no JSON, which --report FILE.json writes: {error}")))?;
     match report.get("schema_version") {
         Some(version) if *version == SCHEMA_VERSION => {}
         Some(version) => return Err(failed(format!("schema_version is {version}, expected {SCHEMA_VERSION}"))),

@@ -266,7 +266,7 @@ fn job(deck: &Deck, input: Input, comm: &dyn Communicator) -> anyhow::Result<Exi
     deck.run.vtk.as_ref().map_or(Ok(()), |path| check_vtu(path, comm))?;
 
     // 5. Solve.
-    let terminal = Terminal::new(is_first, deck.cg_tolerance());
+    let terminal = Terminal::new(is_first, deck);
     let progress = |event: Event<'_>| terminal.see(event);
     let (report, field) = match &deck.run.vtk {
         None => (solve(deck, comm, &progress)?, None),
@@ -332,7 +332,7 @@ fn result(table: &str) -> String {
 /// Prints the forecast; a run that does not fit ends as the run itself would.
 fn forecast(deck: &Deck, input: Input, comm: &dyn Communicator) -> anyhow::Result<Exit> {
     check_files(deck, input, comm)?;
-    let terminal = Terminal::new(comm.rank() == 0, deck.cg_tolerance());
+    let terminal = Terminal::new(comm.rank() == 0, deck);
     let dry = dry_run(deck, comm, &|event| terminal.see(event))?;
     let shown = show(&dry.table());
     dry.check(comm)?;

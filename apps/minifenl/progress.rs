@@ -3,8 +3,8 @@
 
 use crate::look::{self, Look, Volume};
 use crate::time_left::{TimeLeft, clock};
-use minifenl::run::Event;
 use minifenl::run::program::StatusLine;
+use minifenl::run::{Deck, Event};
 use std::cell::RefCell;
 use std::io::Stderr;
 use std::time::{Duration, Instant};
@@ -17,8 +17,10 @@ const INTERVAL: Duration = Duration::from_secs(1);
 pub struct Terminal {
     is_first: bool,
     volume: Volume,
-    /// Of CG, relative to the right-hand side.
+    /// Of a linear solve, relative to the right-hand side.
     tolerance: f64,
+    /// Name of its method.
+    solver: &'static str,
     start: Instant,
     line: RefCell<StatusLine<Stderr>>,
     solve: RefCell<Solve>,
@@ -39,12 +41,13 @@ impl Solve {
 }
 
 impl Terminal {
-    /// Creates the receiver of progress; only the first rank writes. `tolerance` is that of CG.
-    pub fn new(is_first: bool, tolerance: f64) -> Self {
+    /// Creates the receiver of progress; only the first rank writes.
+    pub fn new(is_first: bool, deck: &Deck) -> Self {
+        let (tolerance, solver) = (deck.cg_tolerance(), deck.solver().title());
         let volume = Look::get().volume;
         let line = RefCell::new(StatusLine::on_stderr(is_first && volume == Volume::Normal));
         let solve = RefCell::new(Solve::until(0.0));
-        Terminal { is_first, volume, tolerance, start: Instant::now(), line, solve }
+        Terminal { is_first, volume, tolerance, solver, start: Instant::now(), line, solve }
     }
 
     /// Keeps a line with --verbose.
@@ -92,7 +95,7 @@ impl Terminal {
         let text = || {
             let left = solve.left.left(solve.begin.elapsed());
             let left = left.map_or(String::new(), |left| format!(", {} left", clock(left)));
-            format!("  CG {iteration}: residual {residual:.3e}{left}")
+            format!("  {} {iteration}: residual {residual:.3e}{left}", self.solver)
         };
         self.line.borrow_mut().step(|_| text());
         if self.volume == Volume::Verbose && solve.told.elapsed() > INTERVAL {

@@ -12,7 +12,7 @@ use minifenl::run::{Deck, strategies};
 pub fn run(deck: &Deck, rounds: usize, comm: &dyn Communicator) -> anyhow::Result<Exit> {
     let path = deck.run.report.as_deref().filter(|_| comm.rank() == 0);
     let file = agree(comm, path.map(OutputFile::create).transpose())?;
-    let terminal = Terminal::new(comm.rank() == 0, deck.cg_tolerance());
+    let terminal = Terminal::new(comm.rank() == 0, deck);
     let study = strategies(deck, rounds, comm, &|event| terminal.see(event))?;
     let shown = show(&study.table());
     if let Some(file) = file {

@@ -83,7 +83,7 @@ fn measure(plan: &Plan, comm: &dyn Communicator, runs: &mut Vec<Run>) -> Result<
     for decks in &plan.sizes {
         for trial in 0..plan.trials {
             for (value, deck) in plan.values.iter().zip(decks) {
-                let terminal = Terminal::new(comm.rank() == 0, deck.cg_tolerance());
+                let terminal = Terminal::new(comm.rank() == 0, deck);
                 let report = solve(deck, comm, &|event| terminal.see(event))?;
                 runs.push(Run { value: value.clone(), trial, report });
             }

@@ -7,6 +7,7 @@ use super::problem::{Case, expected};
 use super::{Deck, Job, vtk};
 use crate::mesh::{BoxPart, Stencil};
 use crate::solve::{Level, SmoothedAggregation};
+use crate::sparse::RowShape;
 
 /// A part's numbers, for a table; the choices; and the memory.
 pub(super) type Forecasted = (Sizes, Choices, Forecast);
@@ -55,7 +56,8 @@ pub(super) fn choices<S: Job>(deck: &Deck, threads: usize, sizes: &Sizes) -> Cho
         fill: deck.fill.strategy.or(S::STRATEGY),
         kernel: deck.element_kernel(),
         workset: deck.workset(),
-        storage: expected::<S>(deck, sizes.matrix().shape),
+        // Coarse boxes have no advection: of them the forecast is a bound.
+        storage: expected::<S>(deck, RowShape { is_symmetric: !deck.has_advection(), ..sizes.matrix().shape }),
         operator: deck.cg.operator,
         variant: deck.cg.variant.or_default(),
         threads: threads as u64,

@@ -72,8 +72,8 @@ pub fn cg_iteration_of(variant: CgVariant, product: Cost, s: Sizes) -> Cost {
     Cost { bytes: product.bytes + bytes * s.owned, flops: product.flops + flops * s.owned }
 }
 
-/// One iteration of GMRES or BiCGStab: what [`Method`] says of its vectors, with `step` a product and the preconditioner. Of GMRES the
-/// mean up to a restart.
+/// One iteration of GMRES or BiCGStab: what [`Method`] says of its vectors, with `step` a product and the preconditioner. GMRES: the
+/// mean over the iterations between restarts.
 pub fn general_iteration(method: Method, step: Cost, s: Sizes) -> Cost {
     let (steps, bytes, flops) = match method {
         Method::Cg => (1, 72, 10),

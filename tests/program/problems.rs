@@ -133,6 +133,8 @@ fn advection_is_solved_by_the_methods_for_any_matrix() {
             assert_eq!(other["newton_iterations"], 1, "{problem} on {element}, {more:?}");
         }
     }
+    let (_, text, _) = run(&["--problem", "poisson", "--nodes", "5", "--advection", "40,0,0", "--device", "cpu"]);
+    assert!(text.contains("h |v| is 10.0; above 2 k the field may oscillate"), "{text}");
     // A matrix that is symmetric, too: at most as many steps as CG.
     let [cg, gmres] = ["cg", "gmres"].map(|solver| solved("heat", "hex8", "9", &["--solver", solver]));
     assert!(number(&gmres, "cg_iterations") <= number(&cg, "cg_iterations") + 1.0, "{}", gmres["cg_iterations"]);
@@ -253,6 +255,7 @@ fn what_does_not_apply_is_refused_in_one_line() {
         ),
         (&["--problem", "poisson", "--advection", "1,0,0", "--format", "symmetric"], "symmetric"),
         (&["--solver", "gmres", "--cg-variant", "classic"], "classic: only of CG, and cg.solver (--solver) is gmres"),
+        (&["--problem", "minife", "--solver", "gmres"], "minife: does 200 iterations of CG; give cg.tolerance"),
         (&["--solver", "bicgstab", "--cg-iterations", "9"], "9: only of CG, and cg.solver (--solver) is bicgstab"),
         (&["--problem", "minife", "--size", "1,1,2"], "its box is the unit cube"),
         (&["--element", "tet4", "--map", "twist:1.4", "--nodes", "17"], "the map folds it"),

@@ -45,7 +45,7 @@ pub struct Case {
     pub bytes: f64,
     /// Largest difference from the loop by hand, relative to the largest number.
     pub difference: Option<f64>,
-    /// What else a row says.
+    /// Note of the row.
     pub note: String,
 }
 

@@ -1,5 +1,6 @@
 //! Checks the values of a deck. Each refusal is one line that names the key and the flag.
 
+use super::model::MINIFE_ITERATIONS;
 use super::{Choice, Deck, Device, Nodes, Preconditioning, ProblemDeck, ProblemKind, Solver};
 use crate::element::ElementType;
 use crate::files::NamedFile;
@@ -155,6 +156,11 @@ impl Deck {
         if solver == Solver::Cg {
             let why = "the matrix is not symmetric with problem.advection (--advection); give auto, gmres or bicgstab";
             return if self.has_advection() { refuse("cg.solver", solver, why) } else { Ok(()) };
+        }
+        if self.cg.iterations.is_none() && self.cg_iterations().is_some() {
+            let why =
+                format!("does {MINIFE_ITERATIONS} iterations of CG; give cg.tolerance (--cg-tolerance) for {solver}");
+            return refuse("problem.kind", kind, why);
         }
         let given = [
             ("cg.variant", self.cg.variant.given().map(|variant| variant.to_string())),

@@ -10,7 +10,7 @@ use crate::space::Scan;
 use crate::sparse::Format;
 
 /// Iterations of miniFE's CG.
-const MINIFE_ITERATIONS: usize = 200;
+pub(super) const MINIFE_ITERATIONS: usize = 200;
 
 impl Deck {
     /// Whether the gallery of element kernels has a fused one for the run: heat on `hex8` with derivatives by hand.

@@ -87,7 +87,8 @@ fn asked<S: Formats>(deck: &Deck) -> Option<(Format, &'static str)> {
 /// that of whole lines of nodes: just above or below the limit of padding, the run may choose another format.
 pub(in crate::run) fn expected<S: Formats>(deck: &Deck, shape: RowShape) -> MatrixStorage {
     let storage = deck.storage::<S>();
-    match (asked::<S>(deck), S::BY_ROWS, S::CHOICES.first()) {
+    let first = S::CHOICES.iter().find(|&&format| shape.is_symmetric || format != Format::Symmetric);
+    match (asked::<S>(deck), S::BY_ROWS, first) {
         (Some((format, _)), ..) => MatrixStorage { format, ..storage },
         (None, Some(by_rows), _) => MatrixStorage { format: by_rows(shape).0, ..storage },
         (None, None, Some(&format)) if shape.rows as u64 > SMALL => MatrixStorage { format, ..storage },
@@ -152,6 +153,9 @@ mod tests {
         }
         let usual = shape(true, many, [27, 27], 0);
         assert_eq!(before::<Threads>(&deck, true, || Ok(usual), &Solo).unwrap().0.format, Format::Crs);
+        // A host's forecast, too: symmetric halves for many rows of a symmetric matrix only.
+        let on_host = |is_symmetric| expected::<Threads>(&deck, shape(is_symmetric, many, [27, 27], 0)).format;
+        assert_eq!([true, false].map(on_host), [Format::Symmetric, Format::Pattern]);
         deck.matrix.format = Choice::Given(Format::Pattern);
         assert_eq!(chosen(&deck, usual), Format::Pattern);
         deck.matrix.format = Choice::Given(Format::Symmetric);

@@ -89,6 +89,9 @@ impl<'a, S: Job> Problem<'a, S> {
         let (links, variant) = (input.links, input.deck.cg.variant);
         let comm = links.comm();
         let discrete = agree(comm, Discrete::new(space, input))?;
+        if let Some(notice) = coarse_for_advection(&discrete) {
+            (discrete.input.progress)(Event::Notice(&notice));
+        }
         let (rows, columns) = (discrete.map().owned_count(), discrete.map().local_count());
         // Each step has collective calls: no rank may leave one alone, nor enter the next one.
         let before = agree(comm, space.mark())?;
@@ -220,6 +223,18 @@ impl<'a, S: Job> Problem<'a, S> {
 fn general<'a, S: Job>(method: Method, params: CgParams, ranks: &'a Links<'_, S>) -> Options<'a, S> {
     let CgParams { tolerance: rtol, max_iterations, .. } = params;
     Options { rtol, max_iterations, method, ranks, ..Options::default() }
+}
+
+/// What to say of elements that are too large for the velocity: h |v| / k, with k >= 1, is their Peclet number times 2.
+fn coarse_for_advection<S: Job>(discrete: &Discrete<'_, S>) -> Option<String> {
+    let (velocity, spec) = (discrete.input.deck.problem.advection, discrete.input.mesh.spec());
+    let along = |axis: usize| velocity[axis].abs() * spec.size()[axis] / (spec.nodes()[axis] - 1) as f64;
+    let largest = (0..3).map(along).fold(0.0, f64::max);
+    (largest > 2.0).then(|| {
+        format!(
+            "problem.advection (--advection): h |v| is {largest:.1}; above 2 k the field may oscillate: give more nodes"
+        )
+    })
 }
 
 /// What to say of a given number of iterations whose result is worse than x = 0: long after convergence, rounding may drive CG away.

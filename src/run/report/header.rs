@@ -36,7 +36,11 @@ impl Report {
     pub(super) fn header(&self) -> String {
         let (problem, mesh, with) = (&self.problem, &self.mesh, &self.strategies);
         let [x, y, z] = mesh.nodes;
-        let mut text = format!("minifenl {}: {}\n", self.version, problem.name.equation());
+        let equation = match problem.advection {
+            Some(_) => problem.name.equation().replace(" = f", " + v . grad u = f"),
+            None => problem.name.equation().into(),
+        };
+        let mut text = format!("minifenl {}: {equation}\n", self.version);
         let of_problem = match (problem.t_min, problem.t_max, problem.conductivity) {
             (Some(low), Some(high), Some(k)) => {
                 vec![format!("T = {low} at zmin"), format!("{high} at zmax"), format!("K = {k:.8}")]

@@ -1,5 +1,6 @@
 //! The report for people: aligned columns, units in the header, the verdict last.
 
+use super::Solver;
 use super::columns::{columns, count};
 use super::header::line;
 use super::{PairMapReport, PhaseReport, Report};
@@ -20,9 +21,11 @@ impl Report {
             let [residual, recurrence, recomputed] = norms;
             vec![newton, residual, iterations, reductions, recurrence, recomputed]
         });
-        let [iterations, residual] =
-            ["iterations", "residual"].map(|of| format!("{} {of}", self.strategies.solver().title()));
-        text += &columns(&["Newton", "residual", &iterations, "all-reduces", &residual, "true residual"], history);
+        let names = match self.strategies.solver() {
+            Solver::Cg => ["CG iterations", "CG residual"],
+            _ => ["iterations", "its residual"],
+        };
+        text += &columns(&["Newton", "residual", names[0], "all-reduces", names[1], "true residual"], history);
         text.push('\n');
         text += &self.level_table();
         text += &self.phase_table();
@@ -108,7 +111,7 @@ impl Report {
         if let Some(rate) = rating.cg_gflop_per_s {
             let fraction = rating.cg_triad_fraction;
             let bound = fraction.map_or(String::new(), |fraction| format!(" ({:.0} % of triad)", 100.0 * fraction));
-            parts.push(format!("CG {rate:.2} GFLOP/s{bound}"));
+            parts.push(format!("{} {rate:.2} GFLOP/s{bound}", self.strategies.solver().title()));
         }
         parts.extend(rating.total_gflop_per_s.map(|rate| format!("all {rate:.2} GFLOP/s")));
         parts.push(format!("{:.3e} unknowns/s", rating.unknowns_per_second));

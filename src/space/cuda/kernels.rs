@@ -20,7 +20,7 @@ pub(super) struct Modules {
     /// Entry points of files without defines, by the addresses of the file and of the name and the length of the name. A launch
     /// costs the host about 3 us, which is as long as a small kernel runs, so it finds its entry point by one cheap hash.
     known: Mutex<HashMap<(usize, usize, usize), Function, FixedState>>,
-    /// Those of files compiled for functions of a user, so that a launch neither makes nor compares their text.
+    /// Those of files compiled for functions of a user, so that a launch makes no text.
     used: Mutex<HashMap<(usize, Use, &'static str), Function, FixedState>>,
 }
 
