@@ -56,7 +56,7 @@ pub use loops::{IndexFn, ItemFn, Loops, Reduction};
 pub use memory::{Item, available_bytes, peak_bytes, zeroed};
 pub(crate) use memory::{admit, try_collect, try_push, try_reserve, try_zeroed};
 pub use prefetch::{prefetch, prefetch_l2};
-pub use remap::{Remap, mirror, remap};
+pub use remap::{Remap, remap};
 pub use scan::{exclusive_scan, offsets};
 pub use step_times::StepTimes;
 pub(crate) use view::check_apart;
@@ -81,11 +81,6 @@ pub trait MemorySpace: Clone + Copy + Debug + Default + Send + Sync + 'static {
 
     /// Returns the number of items.
     fn len<T: Item>(items: &Self::Slice<T>) -> usize;
-
-    /// Returns the items as a slice if the host can read them where they are.
-    fn on_host<T: Item>(_items: &Self::Slice<T>) -> Option<&[T]> {
-        None
-    }
 
     /// What a read-only view [`Strided`] holds.
     type Shared<'a, T: Item>;
@@ -112,10 +107,6 @@ impl MemorySpace for HostMemory {
 
     fn len<T: Item>(items: &[T]) -> usize {
         items.len()
-    }
-
-    fn on_host<T: Item>(items: &[T]) -> Option<&[T]> {
-        Some(items)
     }
 
     type Shared<'a, T: Item> = &'a [T];

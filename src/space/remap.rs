@@ -1,13 +1,12 @@
-//! Copies between views of any strides, and mirrors arrays on the host.
+//! Copies between views of any strides.
 //!
 //! Shapes: `from [i0, i1, ...]` -> `to [i0, i1, ...]`, 1 to 4 or more indices. Cost: each item is read and written once; rows along the
 //! fastest index of `to` are written in order, and read with the stride of `from`; a GPU (`cuda/remap.rs`) turns tiles of 32 x 32 items
 //! where the fastest indices differ.
 
-use super::{Array, ExecutionSpace, Item, Layout, MemorySpace, Strided, Threads, View, ViewMut, check_apart};
+use super::{ExecutionSpace, Item, Layout, MemorySpace, Strided, Threads, View, ViewMut, check_apart};
 use crate::{Error, Result};
 use rayon::prelude::*;
-use std::borrow::Cow;
 
 /// A space that copies between views of its memory.
 pub trait Remap: ExecutionSpace {
@@ -129,25 +128,6 @@ impl Remap for Threads {
             copy(number, &mut to.data_mut()[starts(number).1..]);
         }
         Ok(())
-    }
-}
-
-/// Returns the items of an array on the host: the array itself if it is there, else a copy.
-///
-/// ```
-/// use minifenl::space::{Serial, mirror};
-///
-/// let array = vec![1.0, 2.0];
-/// assert_eq!(mirror(&Serial, &array)?.as_ptr(), array.as_ptr());
-/// # Ok::<(), minifenl::Error>(())
-/// ```
-///
-/// # Errors
-/// Those of [`download`](ExecutionSpace::download).
-pub fn mirror<'a, S: ExecutionSpace, T: Item>(space: &S, array: &'a Array<S, T>) -> Result<Cow<'a, [T]>> {
-    match S::Memory::on_host(S::Memory::slice(array)) {
-        Some(items) => Ok(Cow::Borrowed(items)),
-        None => space.download(array).map(Cow::Owned),
     }
 }
 

@@ -1,6 +1,6 @@
 //! `DualView` on any space: what is copied, and what is refused.
 
-use minifenl::space::{DualView, ExecutionSpace, Serial, Threads, mirror};
+use minifenl::space::{DualView, ExecutionSpace, Serial, Threads};
 
 const COUNT: usize = 1009;
 
@@ -27,7 +27,7 @@ pub fn dual_views_copy_what_is_newer<S: ExecutionSpace>(space: &S) {
         let mut other = view.clone();
         assert!(other.modify_device().is_ok() && other.sync_host().unwrap());
         space.overwrite(other.host().unwrap(), &mut copy).unwrap();
-        mirror(space, &copy).unwrap().into_owned()
+        space.download(&copy).unwrap()
     };
     assert_eq!(held(&view), numbers(2.0));
     // The space is newer: the host's numbers are not handed out.

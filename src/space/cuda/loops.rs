@@ -187,7 +187,7 @@ impl<F: DeviceText> Loops<F> for Cuda {
     }
 }
 
-/// Refuses values of which a block's do not fit into its memory.
+/// Refuses values too large for the shared memory of a block.
 fn check_value<V: Item>(operation: &str, most: usize) -> Result<()> {
     let size = size_of::<V>();
     if size <= most {

@@ -7,7 +7,7 @@ use crate::space::Space;
 use minifenl::Result;
 use minifenl::space::{Array, ExecutionSpace, MemorySpace, Slice};
 
-/// Items of which results are compared.
+/// Largest number of items whose results are compared.
 const COMPARED: usize = 10_000;
 const A: f64 = 0.75;
 const B: f64 = 0.25;

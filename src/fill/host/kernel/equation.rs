@@ -128,7 +128,7 @@ impl<const D: usize, const NN: usize, const ND: usize> ElementKernel<ND> for Equ
 }
 
 // The attribute expands to calls of the versions, each behind a check that the processor has its instructions.
-/// Contracts what is at the points to the lanes of a batch from `lane` on: matrices `[(i, j)][lane]` and residuals `[i][lane]`. Compiled
+/// Contracts point values to element matrices and residuals, from lane `lane` on: matrices `[(i, j)][lane]` and residuals `[i][lane]`. Compiled
 /// once for all elements.
 #[allow(unsafe_code)]
 #[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl+avx2+fma", "x86_64+avx2+fma"))]
