@@ -7,7 +7,7 @@ use super::{
 };
 use crate::blas::Collective;
 use crate::comm::Solo;
-use crate::solve::krylov::{System, bicgstab, gmres};
+use crate::solve::krylov::{KrylovWorkspace, System};
 use crate::space::{Array, MemorySpace, Slice};
 use crate::sparse::Operator;
 use crate::{Error, Result};
@@ -32,14 +32,19 @@ pub enum Method {
 }
 
 impl Method {
-    /// Returns the bytes of its vectors for these numbers of owned and of all unknowns; 0 for CG, whose workspace its caller allocates.
-    #[cfg(feature = "cli")]
-    pub(crate) fn bytes(self, rows: u64, columns: u64) -> u64 {
+    /// Number of vectors that its workspace has beside M^-1 v; 0 for CG, which has a workspace of its own.
+    pub(super) fn vectors(self) -> usize {
         match self {
             Method::Cg => 0,
-            Method::Gmres { restart } => 8 * ((restart as u64 + 2) * rows + columns),
-            Method::BiCgStab => 8 * (5 * rows + columns),
+            Method::Gmres { restart } => restart + 1,
+            Method::BiCgStab => 5,
         }
+    }
+
+    /// Returns the bytes of its workspace for these numbers of owned and of all unknowns.
+    #[cfg(feature = "cli")]
+    pub(crate) fn bytes(self, rows: u64, columns: u64) -> u64 {
+        if self == Method::Cg { 0 } else { 8 * (self.vectors() as u64 * rows + columns) }
     }
 }
 
@@ -183,8 +188,15 @@ fn by<S: CgSteps>(
             cg(space, &mut system, x, params, &mut work, observe)
                 .map_err(|error| name_asymmetry(space, operator, comm, &mut work, error))
         }
-        Method::Gmres { restart } => gmres(system, x, restart, params, observe),
-        Method::BiCgStab => bicgstab(system, x, params, observe),
+        _ => {
+            let (rows, columns) = (system.operator.rows(), system.operator.columns());
+            // A basis beyond the limit of iterations is of no use.
+            let method = match method {
+                Method::Gmres { restart } => Method::Gmres { restart: restart.clamp(1, params.max_iterations.max(1)) },
+                method => method,
+            };
+            KrylovWorkspace::new(system.space, method, rows, columns)?.solve(system, x, params, observe)
+        }
     }
 }
 

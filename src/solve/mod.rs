@@ -49,6 +49,8 @@ pub use krylov::{
     SingleLaunch, SingleVectors, SolveInfo, Symmetry, TrueResidual, cg, cg_single_launch, operator_fn,
     preconditioner_fn, symmetry, true_residual,
 };
+#[cfg(feature = "cli")]
+pub(crate) use krylov::{KrylovWorkspace, System};
 pub use multigrid::{Cycle, DistributedMatrix, Hierarchy, Level, MOST_INVERTED, Smoothing, Transfer};
 pub use newton::{NewtonInfo, NewtonParams, NewtonStep, NonlinearProblem, newton, newton_bytes};
 pub use null_space::NullSpace;

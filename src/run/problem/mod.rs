@@ -39,13 +39,13 @@ pub use linear::LevelNumbers;
 use super::deck::{Choice, Solver};
 use super::{Event, Job};
 use crate::blas::Collective;
-use crate::comm::{Halo, Links, agree};
+use crate::comm::{Halo, agree};
 use crate::fill::{Additions, ContractionCalls};
 use crate::graph::Graph;
 use crate::solve::Reason;
 use crate::solve::{
-    CgParams, CgWorkspace, DistributedOperator, Identity, LinearSystem, Method, NonlinearProblem, Options, SolveInfo,
-    Symmetry, cg, cg_single_launch, solve, symmetry, true_residual,
+    CgParams, CgWorkspace, DistributedOperator, Identity, KrylovWorkspace, LinearSystem, Method, NonlinearProblem,
+    SolveInfo, Symmetry, System, cg, cg_single_launch, symmetry, true_residual,
 };
 use crate::space::{Array, MemorySpace, Slice};
 use crate::sparse::Precision;
@@ -66,6 +66,8 @@ pub struct Problem<'a, S: Job> {
     linear: Linear<S>,
     halo: Halo<S>,
     workspace: CgWorkspace<S>,
+    /// The workspace of other methods than CG.
+    general: KrylovWorkspace<S>,
     preconditioner: Option<Levels<'a, S>>,
     /// Work whose time is not read yet: a device passes its marks later.
     marks: Marks<S>,
@@ -86,7 +88,7 @@ impl<'a, S: Job> Problem<'a, S> {
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) where the memory cannot be had; a failure of a device or of MPI.
     pub fn new(space: &'a S, input: ProblemInput<'a, S>, graph: Option<Graph<S::Memory>>) -> Result<Self> {
-        let (links, variant) = (input.links, input.deck.cg.variant);
+        let (links, variant, method) = (input.links, input.deck.cg.variant, input.deck.solver().method());
         let comm = links.comm();
         let discrete = agree(comm, Discrete::new(space, input))?;
         if let Some(notice) = coarse_for_advection(&discrete) {
@@ -112,6 +114,7 @@ impl<'a, S: Job> Problem<'a, S> {
                 Choice::Auto => CgWorkspace::new(space, rows, columns),
                 Choice::Given(variant) => CgWorkspace::of_variant(space, rows, columns, variant),
             })?,
+            general: KrylovWorkspace::new(space, method, rows, columns)?,
             marks,
             stopped: None,
         };
@@ -219,12 +222,6 @@ impl<'a, S: Job> Problem<'a, S> {
     }
 }
 
-/// Options of a solve by another method than CG, which allocates its vectors itself.
-fn general<'a, S: Job>(method: Method, params: CgParams, ranks: &'a Links<'_, S>) -> Options<'a, S> {
-    let CgParams { tolerance: rtol, max_iterations, .. } = params;
-    Options { rtol, max_iterations, method, ranks, ..Options::default() }
-}
-
 /// What to say of elements that are too large for the velocity: h |v| / k, with k >= 1, is their Peclet number times 2.
 fn coarse_for_advection<S: Job>(discrete: &Discrete<'_, S>) -> Option<String> {
     let (velocity, spec) = (discrete.input.deck.problem.advection, discrete.input.mesh.spec());
@@ -314,6 +311,7 @@ impl<S: Job> NonlinearProblem<S> for Problem<'_, S> {
             _ => None,
         };
         let (linear, halo, workspace) = (&self.linear, &mut self.halo, &mut self.workspace);
+        let general = &mut self.general;
         // A cycle takes the rounded values where products read such, and the method those that were assembled.
         let preconditioner = &mut self.preconditioner;
         let in_f64 = preconditioner.is_some() && deck.matrix.values == Precision::F32;
@@ -322,14 +320,15 @@ impl<S: Job> NonlinearProblem<S> for Problem<'_, S> {
             let system = LinearSystem { operator: &operator, preconditioner: Identity, comm: links, rhs: residual };
             let solved = match (&launch, preconditioner) {
                 (_, Some(preconditioner)) if method != Method::Cg => {
-                    preconditioner.with_cycle(discrete, linear, |cycle| {
-                        let options = Options { preconditioner: Some(cycle), ..general(method, params, links) };
-                        solve(space, &operator, residual, delta, Options { observe: Some(observe), ..options })
+                    preconditioner.with_cycle(discrete, linear, |preconditioner| {
+                        let system = System { space, operator: &operator, preconditioner, ranks: links, rhs: residual };
+                        general.solve(system, delta, params, observe)
                     })
                 }
                 (None, None) if method != Method::Cg => {
-                    let options = Options { observe: Some(observe), ..general(method, params, links) };
-                    solve(space, &operator, residual, delta, options)
+                    let preconditioner = &mut Identity;
+                    let system = System { space, operator: &operator, preconditioner, ranks: links, rhs: residual };
+                    general.solve(system, delta, params, observe)
                 }
                 (_, Some(preconditioner)) => preconditioner.with_cycle(discrete, linear, |cycle| {
                     let mut system =
@@ -346,15 +345,10 @@ impl<S: Job> NonlinearProblem<S> for Problem<'_, S> {
         drop(launch);
         let marked = space.mark();
         // A solve that stopped early is measured as any other, and its numbers are kept for the report.
-        let stopped = |error: &Error| match *error {
-            Error::NotConverged { iterations, residual, tolerance: target, .. } if method != Method::Cg => {
-                Some(SolveInfo { iterations, residual, target, ..SolveInfo::default() })
-            }
-            _ => self.workspace.stopped(),
-        };
+        let stopped = if method == Method::Cg { self.workspace.stopped() } else { self.general.stopped() };
         let (mut info, error) = match solved {
             Ok(info) => (info, None),
-            Err(error) => match stopped(&error) {
+            Err(error) => match stopped {
                 Some(info) => (info, Some(error)),
                 None => return Err(error),
             },

@@ -20,7 +20,7 @@ pub use checks::{Symmetry, symmetry, true_residual};
 pub use distributed::{DistributedOperator, OperatorTimes};
 pub use elements::ElementOperator;
 pub use function::{OperatorFn, PreconditionerFn, operator_fn, preconditioner_fn};
-pub(super) use general::{System, bicgstab, gmres};
+pub(crate) use general::{KrylovWorkspace, System};
 pub use preconditioner::{Identity, Jacobi, Preconditioner};
 
 use super::Reason;

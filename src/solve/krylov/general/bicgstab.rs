@@ -9,11 +9,9 @@
 //! r' is r at the start. Where a denominator vanishes beside its vectors, and where b - A x has not reached the target, the method starts
 //! again from x. Memory: 5 vectors, and z. Traffic per iteration and unknown besides both products: 264 bytes.
 
-use super::{CgParams, Solve, System};
+use super::Solve;
 use crate::Result;
 use crate::blas::Blas;
-use crate::solve::Reason;
-use crate::solve::krylov::SolveInfo;
 use crate::space::{Array, MemorySpace, Slice};
 
 /// Cosine of an angle that is a right one up to rounding.
@@ -21,22 +19,20 @@ const ORTHOGONAL: f64 = 1e-14;
 /// Starts without any progress after which the method gives up.
 const STARTS: usize = 3;
 
-/// Solves A x = b from the given x.
-pub(in crate::solve) fn bicgstab<S: Blas>(
-    system: System<'_, S>,
-    x: &mut Slice<S, f64>,
-    params: CgParams,
+/// Solves A x = b from the given x, with 5 vectors.
+pub(super) fn bicgstab<S: Blas>(
+    solve: &mut Solve<'_, '_, S>,
+    vectors: &mut [Array<S, f64>],
     observe: &mut dyn FnMut(usize, f64),
-) -> Result<SolveInfo> {
-    let mut solve = Solve::new("BiCGStab", system, x, params, 3)?;
-    if solve.info.reason == Reason::Zero {
-        return Ok(solve.info);
-    }
-    let (space, n) = (solve.system.space, solve.n());
-    let vector = || -> Result<Array<S, f64>> { space.zeros(n) };
-    let mut vectors = Vectors::<S> { shadow: vector()?, p: vector()?, v: vector()?, r: vector()?, t: vector()? };
+) -> Result<()> {
+    let [shadow, p, v, r, t] = vectors else { return Err(solve.wrong_workspace()) };
+    let [shadow, p, v, r, t] = [shadow, p, v, r, t].map(S::Memory::slice_mut);
+    let mut vectors = Vectors { shadow, p, v, r, t };
     let (mut best, mut idle) = (f64::INFINITY, 0);
-    while !solve.residual(S::Memory::slice_mut(&mut vectors.r))? {
+    if solve.start()? {
+        return Ok(());
+    }
+    while !solve.residual(vectors.r)? {
         idle = if solve.info.residual < best { 0 } else { idle + 1 };
         if idle == STARTS {
             return Err(solve.not_converged());
@@ -44,27 +40,26 @@ pub(in crate::solve) fn bicgstab<S: Blas>(
         best = best.min(solve.info.residual);
         solve.iterate(&mut vectors, observe)?;
     }
-    Ok(solve.info)
+    Ok(())
 }
 
-struct Vectors<S: Blas> {
-    shadow: Array<S, f64>,
-    p: Array<S, f64>,
-    v: Array<S, f64>,
-    r: Array<S, f64>,
-    t: Array<S, f64>,
+struct Vectors<'a, S: Blas> {
+    shadow: &'a mut Slice<S, f64>,
+    p: &'a mut Slice<S, f64>,
+    v: &'a mut Slice<S, f64>,
+    r: &'a mut Slice<S, f64>,
+    t: &'a mut Slice<S, f64>,
 }
 
 impl<S: Blas> Solve<'_, '_, S> {
     /// Iterates from r = b - A x to the target, the limit or a breakdown.
-    fn iterate(&mut self, vectors: &mut Vectors<S>, observe: &mut dyn FnMut(usize, f64)) -> Result<()> {
+    fn iterate(&mut self, vectors: &mut Vectors<'_, S>, observe: &mut dyn FnMut(usize, f64)) -> Result<()> {
         let (space, n) = (self.system.space, self.n());
         let Vectors { shadow, p, v, r, t } = vectors;
-        let (p, v) = (S::Memory::slice_mut(p), S::Memory::slice_mut(v));
-        let (r, t) = (S::Memory::slice_mut(r), S::Memory::slice_mut(t));
-        space.copy(n, r, S::Memory::slice_mut(shadow))?;
+        let (p, v, r, t) = (&mut **p, &mut **v, &mut **r, &mut **t);
+        space.copy(n, r, shadow)?;
         space.copy(n, r, p)?;
-        let shadow = S::Memory::slice(shadow);
+        let shadow = &**shadow;
         let first = self.info.residual;
         let mut rho = first * first;
         while self.info.residual > self.info.target && self.info.iterations < self.params.max_iterations {

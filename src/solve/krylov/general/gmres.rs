@@ -10,11 +10,9 @@
 //! The second pass also sums w.w, and ||w||^2 = w.w - h.h of that pass. Memory: restart + 2 vectors, and z. Traffic per iteration and
 //! unknown besides the product: 80 bytes for each of the j + 1 vectors. Cost grows with j: restarts bound it.
 
-use super::{CgParams, Solve, System};
+use super::Solve;
 use crate::Result;
 use crate::blas::Blas;
-use crate::solve::Reason;
-use crate::solve::krylov::SolveInfo;
 use crate::space::{Array, MemorySpace, Slice};
 
 /// Part of ||w|| below which w lies in the span of the other vectors, up to rounding.
@@ -23,25 +21,25 @@ const DEPENDENT: f64 = 1e-14;
 /// Largest ratio of residuals that is progress.
 const FALLS: f64 = 0.9;
 
-/// Solves A x = b from the given x; `restart` vectors span the space in which the residual is minimised.
-pub(in crate::solve) fn gmres<S: Blas>(
-    system: System<'_, S>,
-    x: &mut Slice<S, f64>,
+/// Solves A x = b from the given x; `restart` vectors span the space in which the residual is minimised. Takes restart + 2 vectors, as many
+/// as a smaller limit of iterations needs.
+pub(super) fn gmres<S: Blas>(
+    solve: &mut Solve<'_, '_, S>,
+    vectors: &mut [Array<S, f64>],
     restart: usize,
-    params: CgParams,
     observe: &mut dyn FnMut(usize, f64),
-) -> Result<SolveInfo> {
-    let restart = restart.clamp(1, params.max_iterations.max(1));
-    let mut solve = Solve::new("GMRES", system, x, params, restart + 2)?;
-    if solve.info.reason == Reason::Zero {
-        return Ok(solve.info);
+) -> Result<()> {
+    let restart = restart.clamp(1, solve.params.max_iterations.max(1));
+    let Some((w, basis)) = vectors.split_first_mut().filter(|(_, basis)| basis.len() >= restart) else {
+        return Err(solve.wrong_workspace());
+    };
+    let (space, n, w) = (solve.system.space, solve.n(), S::Memory::slice_mut(w));
+    if solve.start()? {
+        return Ok(());
     }
-    let (space, n) = (solve.system.space, solve.n());
-    let mut w: Array<S, f64> = space.zeros(n)?;
-    let mut basis: Vec<Array<S, f64>> = Vec::new();
     let mut small = SmallProblem::new(restart);
     let mut before = f64::INFINITY;
-    while !solve.residual(S::Memory::slice_mut(&mut w))? {
+    while !solve.residual(w)? {
         let beta = solve.info.residual;
         if small.is_dependent && beta > FALLS * before {
             // The basis could not grow, and its best x was hardly better: A is singular.
@@ -49,16 +47,13 @@ pub(in crate::solve) fn gmres<S: Blas>(
         }
         before = beta;
         small.start(beta);
-        while small.size < restart && solve.info.iterations < params.max_iterations {
+        while small.size < restart && solve.info.iterations < solve.params.max_iterations {
             let last = small.size;
             // v = w / its norm
-            if basis.len() == last {
-                basis.push(space.zeros(n)?);
-            }
-            let (from, v) = (S::Memory::slice(&w), S::Memory::slice_mut(&mut basis[last]));
-            space.axpby(n, 1.0 / small.norm, from, 0.0, from, v)?;
-            solve.product(S::Memory::slice(&basis[last]), S::Memory::slice_mut(&mut w))?;
-            let column = solve.orthogonalise(&basis[..=last], S::Memory::slice_mut(&mut w))?;
+            let v = S::Memory::slice_mut(&mut basis[last]);
+            space.axpby(n, 1.0 / small.norm, w, 0.0, w, v)?;
+            solve.product(v, w)?;
+            let column = solve.orthogonalise(&basis[..=last], w)?;
             let is_dependent = small.push(column);
             solve.info.iterations += 1;
             observe(solve.info.iterations, small.residual());
@@ -67,15 +62,14 @@ pub(in crate::solve) fn gmres<S: Blas>(
             }
         }
         // x += M^-1 V y
-        let combined = S::Memory::slice_mut(&mut w);
-        space.fill(n, 0.0, combined)?;
-        for (y, v) in small.solution().into_iter().zip(&basis) {
-            space.axpy(n, y, S::Memory::slice(v), combined)?;
+        space.fill(n, 0.0, w)?;
+        for (y, v) in small.solution().into_iter().zip(&*basis) {
+            space.axpy(n, y, S::Memory::slice(v), w)?;
         }
-        solve.precondition(combined)?;
+        solve.precondition(w)?;
         solve.advance(1.0)?;
     }
-    Ok(solve.info)
+    Ok(())
 }
 
 impl<S: Blas> Solve<'_, '_, S> {
@@ -85,9 +79,9 @@ impl<S: Blas> Solve<'_, '_, S> {
         let mut column = vec![0.0; count + 1];
         for _ in 0..2 {
             for (slot, v) in basis.iter().enumerate() {
-                space.dot(n, S::Memory::slice(v), w, &mut self.sums, slot)?;
+                space.dot(n, S::Memory::slice(v), w, self.sums, slot)?;
             }
-            space.dot(n, w, w, &mut self.sums, count)?;
+            space.dot(n, w, w, self.sums, count)?;
             let mut h = vec![0.0; count + 1];
             self.sum(&mut h)?;
             self.finite("w.w", h[count])?;

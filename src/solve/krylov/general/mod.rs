@@ -9,20 +9,20 @@ mod gmres;
 #[cfg(test)]
 mod tests;
 
-pub(in crate::solve) use bicgstab::bicgstab;
-pub(in crate::solve) use gmres::gmres;
+use bicgstab::bicgstab;
+use gmres::gmres;
 
 use super::cg::CgParams;
 use super::{Preconditioner, SolveInfo};
 use crate::blas::{Blas, Collective, Reductions};
-use crate::solve::Reason;
 use crate::solve::reason::is_zero;
+use crate::solve::{Method, Reason};
 use crate::space::{Array, MemorySpace, Slice};
 use crate::sparse::Operator;
 use crate::{Error, Result};
 
 /// A linear system that a general method solves.
-pub(in crate::solve) struct System<'a, S: Blas> {
+pub(crate) struct System<'a, S: Blas> {
     pub space: &'a S,
     pub operator: &'a dyn Operator<S>,
     pub preconditioner: &'a mut dyn Preconditioner<S>,
@@ -30,46 +30,82 @@ pub(in crate::solve) struct System<'a, S: Blas> {
     pub rhs: &'a Slice<S, f64>,
 }
 
+/// The vectors and scalars of a method, allocated before its collective calls.
+#[derive(Debug)]
+pub(crate) struct KrylovWorkspace<S: Blas> {
+    method: Method,
+    /// M^-1 v for the product with A: has room for ghosts.
+    z: Array<S, f64>,
+    sums: Reductions<S>,
+    vectors: Vec<Array<S, f64>>,
+    stopped: Option<SolveInfo>,
+}
+
+impl<S: Blas> KrylovWorkspace<S> {
+    /// Allocates for these numbers of owned and of all unknowns; nothing but scalars for CG, which has a workspace of its own.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub(crate) fn new(space: &S, method: Method, rows: usize, columns: usize) -> Result<Self> {
+        let (vectors, columns) = (method.vectors(), if method == Method::Cg { 0 } else { columns });
+        // The last slot takes the sum of a product, which no method needs.
+        let sums = Reductions::new(space, rows, vectors.max(3) + 1)?;
+        let vectors = (0..vectors).map(|_| space.zeros(rows)).collect::<Result<_>>()?;
+        Ok(KrylovWorkspace { method, z: space.zeros(columns)?, sums, vectors, stopped: None })
+    }
+
+    /// Returns the numbers of the last solve if it ended with an error, from its first residual on.
+    pub(crate) fn stopped(&self) -> Option<SolveInfo> {
+        self.stopped
+    }
+
+    /// Solves A x = b from the given x by the method of the workspace, which is not CG.
+    pub(crate) fn solve(
+        &mut self,
+        system: System<'_, S>,
+        x: &mut Slice<S, f64>,
+        params: CgParams,
+        observe: &mut dyn FnMut(usize, f64),
+    ) -> Result<SolveInfo> {
+        let KrylovWorkspace { method, z, sums, vectors, stopped } = self;
+        let name = if *method == Method::BiCgStab { "BiCGStab" } else { "GMRES" };
+        let mut solve = Solve { system, method: name, x, z, sums, params, info: SolveInfo::default() };
+        let solved = match *method {
+            Method::Gmres { restart } => gmres(&mut solve, vectors, restart, observe),
+            Method::BiCgStab | Method::Cg => bicgstab(&mut solve, vectors, observe),
+        };
+        *stopped = (solved.is_err() && solve.info.target > 0.0).then_some(solve.info);
+        solved.map(|()| solve.info)
+    }
+}
+
 /// A system with the scratch of its solve and the numbers so far.
 struct Solve<'a, 'x, S: Blas> {
     system: System<'a, S>,
     method: &'static str,
     x: &'x mut Slice<S, f64>,
-    /// M^-1 v for the product with A: has room for ghosts.
-    z: Array<S, f64>,
-    sums: Reductions<S>,
+    z: &'x mut Array<S, f64>,
+    sums: &'x mut Reductions<S>,
     params: CgParams,
     info: SolveInfo,
 }
 
 impl<'a, 'x, S: Blas> Solve<'a, 'x, S> {
-    /// Allocates for up to `slots` sums at once, and computes ||b|| and the target. The reason is [`Reason::Zero`] if x is the solution
-    /// already, since b is 0.
-    fn new(
-        method: &'static str,
-        system: System<'a, S>,
-        x: &'x mut Slice<S, f64>,
-        params: CgParams,
-        slots: usize,
-    ) -> Result<Self> {
-        let (space, n) = (system.space, system.operator.rows());
-        let z = space.zeros(system.operator.columns())?;
-        // The last slot takes the sum of a product, which no method needs.
-        let sums = Reductions::new(space, n, slots + 1)?;
-        let mut solve = Solve { system, method, x, z, sums, params, info: SolveInfo::default() };
-        let b = solve.system.rhs;
-        let [square] = solve.dots([[b, b]])?;
-        (solve.info.rhs, solve.info.target) = (square.sqrt(), params.target(square.sqrt()));
-        solve.finite("||b||", square)?;
-        if square.max(params.absolute.powi(2)) < f64::MIN_POSITIVE {
-            let scratch = S::Memory::slice_mut(&mut solve.z);
-            if !is_zero(space, solve.system.ranks, n, b, scratch, &mut solve.sums, 0)? {
-                return Err(Error::Underflow { method, quantity: "||b||", value: solve.info.rhs });
+    /// Computes ||b|| and the target. Returns true if x is the solution then, since b is 0.
+    fn start(&mut self) -> Result<bool> {
+        let (space, n, b) = (self.system.space, self.n(), self.system.rhs);
+        let [square] = self.dots([[b, b]])?;
+        self.finite("||b||", square)?;
+        (self.info.rhs, self.info.target) = (square.sqrt(), self.params.target(square.sqrt()));
+        if square.max(self.params.absolute.powi(2)) < f64::MIN_POSITIVE {
+            let scratch = S::Memory::slice_mut(self.z);
+            if !is_zero(space, self.system.ranks, n, b, scratch, self.sums, 0)? {
+                return Err(Error::Underflow { method: self.method, quantity: "||b||", value: self.info.rhs });
             }
-            space.fill(n, 0.0, solve.x)?;
-            solve.info.reason = Reason::Zero;
+            space.fill(n, 0.0, self.x)?;
+            self.info.reason = Reason::Zero;
         }
-        Ok(solve)
+        Ok(self.info.reason == Reason::Zero)
     }
 
     /// Number of unknowns of this rank.
@@ -80,7 +116,7 @@ impl<'a, 'x, S: Blas> Solve<'a, 'x, S> {
     /// x.y of each pair, summed over all ranks in one message.
     fn dots<const K: usize>(&mut self, pairs: [[&Slice<S, f64>; 2]; K]) -> Result<[f64; K]> {
         for (slot, [x, y]) in pairs.into_iter().enumerate() {
-            self.system.space.dot(self.n(), x, y, &mut self.sums, slot)?;
+            self.system.space.dot(self.n(), x, y, self.sums, slot)?;
         }
         let mut values = [0.0; K];
         self.sum(&mut values)?;
@@ -90,7 +126,7 @@ impl<'a, 'x, S: Blas> Solve<'a, 'x, S> {
     /// Sums the first scalars over all ranks and reads them.
     fn sum(&mut self, values: &mut [f64]) -> Result<()> {
         let System { space, ranks, .. } = self.system;
-        ranks.all_reduce(space, &mut self.sums, 0..values.len())?;
+        ranks.all_reduce(space, self.sums, 0..values.len())?;
         self.info.reductions += 1;
         space.read(&self.sums.scalars, values)
     }
@@ -98,7 +134,7 @@ impl<'a, 'x, S: Blas> Solve<'a, 'x, S> {
     /// z = M^-1 v.
     fn precondition(&mut self, v: &Slice<S, f64>) -> Result<()> {
         let n = self.n();
-        self.system.preconditioner.apply(self.system.space, n, v, S::Memory::slice_mut(&mut self.z))
+        self.system.preconditioner.apply(self.system.space, n, v, S::Memory::slice_mut(self.z))
     }
 
     /// z = M^-1 v, w = A z.
@@ -110,22 +146,22 @@ impl<'a, 'x, S: Blas> Solve<'a, 'x, S> {
     /// w = A z. The sum is of no use, but rows without ghosts overlap the messages.
     fn apply(&mut self, w: &mut Slice<S, f64>) -> Result<()> {
         let (space, spare) = (self.system.space, S::Memory::len(S::Memory::slice(&self.sums.scalars)) - 1);
-        self.system.operator.apply_dot(space, S::Memory::slice_mut(&mut self.z), w, &mut self.sums, spare)
+        self.system.operator.apply_dot(space, S::Memory::slice_mut(self.z), w, self.sums, spare)
     }
 
     /// x += alpha z.
     fn advance(&mut self, alpha: f64) -> Result<()> {
-        self.system.space.axpy(self.n(), alpha, S::Memory::slice(&self.z), self.x)
+        self.system.space.axpy(self.n(), alpha, S::Memory::slice(self.z), self.x)
     }
 
     /// r = b - A x; returns its norm, and whether that ends the solve.
     fn residual(&mut self, r: &mut Slice<S, f64>) -> Result<bool> {
         let (space, n) = (self.system.space, self.n());
-        space.copy(n, self.x, S::Memory::slice_mut(&mut self.z))?;
+        space.copy(n, self.x, S::Memory::slice_mut(self.z))?;
         self.apply(r)?;
         // axpby takes no array twice: -(A x) + b in two steps.
-        space.copy(n, r, S::Memory::slice_mut(&mut self.z))?;
-        space.axpby(n, 1.0, self.system.rhs, -1.0, S::Memory::slice(&self.z), r)?;
+        space.copy(n, r, S::Memory::slice_mut(self.z))?;
+        space.axpby(n, 1.0, self.system.rhs, -1.0, S::Memory::slice(self.z), r)?;
         let [square] = self.dots([[&*r, &*r]])?;
         self.finite("||r||", square)?;
         self.info.residual = square.sqrt();
@@ -145,6 +181,11 @@ impl<'a, 'x, S: Blas> Solve<'a, 'x, S> {
             self.info.reason = Reason::AbsoluteTolerance;
         }
         Ok(true)
+    }
+
+    /// Refuses a workspace of another method.
+    fn wrong_workspace(&self) -> Error {
+        Error::Invalid(format!("{}: expected the workspace of this method", self.method))
     }
 
     fn not_converged(&self) -> Error {

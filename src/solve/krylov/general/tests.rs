@@ -1,10 +1,14 @@
 //! GMRES and BiCGStab through `solve`: against dense solves, on threads and ranks, and where they must fail.
 
 use crate::comm::ranks::on_ranks;
-use crate::comm::{Communicator, Halo};
+use crate::comm::{Communicator, Halo, Solo};
 use crate::solve::krylov::cg::precondition_tests::part;
 use crate::solve::krylov::cg::variant_tests::{dense, random, wave};
-use crate::solve::{DistributedOperator, Jacobi, Method, NullSpace, Options, Preconditioner, Reason, SolveInfo, solve};
+use crate::solve::krylov::{KrylovWorkspace, System};
+use crate::solve::{
+    CgParams, DistributedOperator, Identity, Jacobi, Method, NullSpace, Options, Preconditioner, Reason, SolveInfo,
+    solve,
+};
 use crate::space::{Serial, Threads};
 use crate::sparse::{CrsGraph, CrsMatrix};
 use crate::{Error, Result};
@@ -217,4 +221,32 @@ fn a_pure_neumann_problem_has_the_solution_of_mean_zero() {
     }
     let b = vec![0.3; n];
     assert!(run(&Serial, &a, &b, tight(Method::Cg)).is_err(), "without the null space there is no solution");
+}
+
+/// A solve that stops keeps its numbers, and a workspace serves its own method alone.
+#[test]
+fn a_stopped_solve_keeps_its_numbers() {
+    let (a, n) = (convection(60, 2.0, 0.9), 60);
+    for method in GENERAL {
+        let mut workspace = KrylovWorkspace::new(&Serial, method, n, n).unwrap();
+        let (b, mut x) = (wave(n, 0.7), vec![0.0; n]);
+        let mut solve = |params, b: &[f64], x: &mut [f64]| {
+            let system = System { space: &Serial, operator: &a, preconditioner: &mut Identity, ranks: &Solo, rhs: b };
+            let solved = workspace.solve(system, x, params, &mut |_, _| {});
+            (solved, workspace.stopped())
+        };
+        let (solved, stopped) = solve(CgParams::new(1e-12, 2), &b, &mut x);
+        let stopped = stopped.unwrap();
+        assert!(matches!(solved, Err(Error::NotConverged { iterations: 2, .. })), "{method:?}: {solved:?}");
+        assert!(stopped.iterations == 2 && stopped.reductions >= 6 && stopped.residual > stopped.target, "{stopped:?}");
+        assert!((stopped.rhs - b.iter().map(|b| b * b).sum::<f64>().sqrt()).abs() < 1e-12);
+        let (solved, stopped) = solve(CgParams::new(1e-12, 1000), &b, &mut x);
+        assert!(solved.is_ok() && stopped.is_none());
+        let (solved, _) = solve(CgParams::new(1e-12, 9), &vec![f64::NAN; n], &mut x);
+        assert!(matches!(solved, Err(Error::NotFinite { quantity: "||b||", .. })), "{solved:?}");
+    }
+    let mut small = KrylovWorkspace::new(&Serial, Method::Cg, n, n).unwrap();
+    let (b, mut x) = (wave(n, 0.7), vec![0.0; n]);
+    let system = System { space: &Serial, operator: &a, preconditioner: &mut Identity, ranks: &Solo, rhs: &b };
+    assert!(matches!(small.solve(system, &mut x, CgParams::new(1e-12, 2), &mut |_, _| {}), Err(Error::Invalid(_))));
 }
