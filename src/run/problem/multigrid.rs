@@ -71,6 +71,14 @@ fn transfer<S: Job>(fine: &Discrete<'_, S>, finer: &Mesh<S::Memory>, coarser: &M
     })
 }
 
+/// Edges of a box, in elements, from which on the boundary hardly shows in the largest eigenvalue of D^-1 A.
+const FEW: u64 = 16;
+
+/// Whether a mesh refines a coarser one that is fine enough for an estimate of eigenvalues.
+fn is_refined<M: MemorySpace>(finer: &Mesh<M>, coarser: &Mesh<M>) -> bool {
+    finer.element == coarser.element && coarser.spec().nodes().iter().all(|&nodes| nodes > FEW)
+}
+
 impl<'a, S: Job> OnMesh<'a, S> {
     /// Prepares the matrix of a coarser mesh beside that of the next finer one.
     fn new(fine: &Discrete<'a, S>, finer: &Mesh<S::Memory>, mesh: &'a Mesh<S::Memory>) -> Result<Self> {
@@ -146,7 +154,9 @@ impl<'a, S: Job> Multigrid<'a, S> {
             let below = meshes.get(at).map(|coarser| transfer(fine, all[at], coarser)).transpose()?;
             let above = levels.last().and_then(Level::transfer);
             let level = linear.stored_operator().and_then(|operator| Level::new(space, operator, above, below));
-            levels.push(agree(links.comm(), level)?);
+            let mut level = agree(links.comm(), level)?;
+            level.is_refined = meshes.get(at).is_some_and(|coarser| is_refined(all[at], coarser));
+            levels.push(level);
         }
         let rows = coarse.last().map_or(0, |coarse| coarse.discrete.map().owned_count());
         let hierarchy = agree(links.comm(), Hierarchy::new(space, links, levels, rows, smoothing))?;

@@ -43,7 +43,8 @@ impl<S: Staging + Spmv> Hierarchy<S> {
     }
 
     /// Estimates the eigenvalues that the smoothers of these levels need, unless an earlier call has: the iterate of a nonlinear problem
-    /// hardly changes the spectrum of D^-1 A, and the interval has a margin. Operators are those of the coarsest levels, all or some.
+    /// hardly changes the spectrum of D^-1 A, and the interval has a margin. A refined level takes the estimate of the next coarser
+    /// one. Operators are those of the coarsest levels, all or some.
     /// Collective.
     ///
     /// The caller has written the inverse diagonals of the operators to the levels. `random(at, vector)` writes pseudo-random numbers to
@@ -59,12 +60,17 @@ impl<S: Staging + Spmv> Hierarchy<S> {
         mut random: impl FnMut(usize, &mut Slice<S, f64>) -> Result<()>,
     ) -> Result<()> {
         let smoothed = operators.len() - usize::from(self.bottom.is_some());
-        for (at, level) in from(&mut self.levels, operators).iter_mut().enumerate().take(smoothed) {
+        let mut coarser = None;
+        for (at, level) in from(&mut self.levels, operators).iter_mut().enumerate().take(smoothed).rev() {
+            if level.smoother.is_none() && level.is_refined {
+                level.smoother = coarser;
+            }
             if level.smoother.is_none() {
                 random(at, S::Memory::slice_mut(&mut level.x))?;
                 let largest = largest_eigenvalue(space, links, operators[at], level)?;
                 level.smoother = Some(Chebyshev::below(largest, self.smoothing));
             }
+            coarser = level.smoother;
         }
         Ok(())
     }

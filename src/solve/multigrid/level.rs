@@ -23,6 +23,8 @@ pub struct Level<S: Staging> {
     pub(super) rows: usize,
     /// The smoother; known once the level is prepared.
     pub(in crate::solve) smoother: Option<Chebyshev>,
+    /// Whether A is that of the coarser level on a finer grid: its D^-1 A then has the same largest eigenvalue, but for a few per cent.
+    pub is_refined: bool,
     /// To the coarser level; `None` on the last.
     pub(super) coarser: Option<Transfer<S>>,
     /// Solution, with room for the operator's ghosts; right-hand side.
@@ -67,6 +69,7 @@ impl<S: Staging + Spmv> Level<S> {
             inverse: space.zeros(rows)?,
             rows,
             smoother: None,
+            is_refined: false,
             coarser,
             x: space.zeros(columns)?,
             b: space.zeros(rows)?,
