@@ -145,6 +145,20 @@ pub trait Assemble: Formats {
         residual: &mut Slice<Self, f64>,
     ) -> Result<()>;
 
+    /// Overwrites the first items of `residual` as [`assemble`](Self::assemble), without the matrix; returns whether the space does that.
+    ///
+    /// # Errors
+    /// Those of [`assemble`](Self::assemble).
+    fn residual(
+        &self,
+        _assembly: &mut Self::Assembly,
+        _node_coord: &Slice<Self, [f64; 3]>,
+        _unknowns: &Slice<Self, f64>,
+        _residual: &mut Slice<Self, f64>,
+    ) -> Result<bool> {
+        Ok(false)
+    }
+
     /// Overwrites the first items of `inverse`, one per row, with the reciprocals of the diagonal of the assembled matrix; NaN where an entry is
     /// not positive. Reads 8 bytes per row on a host, and the table with its places on a GPU.
     ///
@@ -181,8 +195,7 @@ pub trait Assemble: Formats {
     /// the memory is not available.
     fn sample(&self, exact: &Analytic, node_coord: &Slice<Self, [f64; 3]>, count: usize) -> Result<Array<Self, f64>>;
 
-    /// Refuses a mesh with an element whose Jacobian determinant is not positive at its nodes and at the points of its cubature
-    /// rule. Elsewhere it is not looked at: an element of degree 2 may fold between them. Threads of the host do it, beside a GPU those
+    /// Refuses a mesh with an element whose Jacobian determinant is not positive everywhere, up to rounding. Threads of the host do it, beside a GPU those
     /// of all cores allowed.
     ///
     /// # Errors

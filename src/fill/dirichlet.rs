@@ -98,6 +98,12 @@ pub trait Boundary: ExecutionSpace {
         values: &mut Slice<Self, f64>,
         residual: &mut Slice<Self, f64>,
     ) -> Result<()>;
+
+    /// Clears the fixed items of a vector alone.
+    ///
+    /// # Errors
+    /// Those of [`Dirichlet::apply`].
+    fn clear_fixed(&self, conditions: &Dirichlet<Self::Memory>, vector: &mut Slice<Self, f64>) -> Result<()>;
 }
 
 #[cfg(test)]

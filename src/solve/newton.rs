@@ -19,6 +19,19 @@ pub trait NonlinearProblem<S: Blas> {
     /// Whatever stops an assembly.
     fn assemble(&mut self, x: &mut Slice<S, f64>, residual: &mut Slice<S, f64>) -> Result<()>;
 
+    /// Computes residual = F(x) where J(x) may not be needed, and returns whether J(x) was computed too.
+    ///
+    /// # Errors
+    /// Whatever stops an assembly.
+    fn residual(&mut self, x: &mut Slice<S, f64>, residual: &mut Slice<S, f64>) -> Result<bool> {
+        self.assemble(x, residual).map(|()| true)
+    }
+
+    /// Returns whether [`improve_start`](Self::improve_start) may find a better start: J at the first x then is not computed before.
+    fn improves_start(&self) -> bool {
+        false
+    }
+
     /// Replaces x by a better start, whose residual is compared with that of x, and returns whether it did. Called once, at the first x, if
     /// solves are inexact.
     ///
@@ -131,7 +144,7 @@ pub fn newton_bytes(rows: u64, columns: u64) -> u64 {
     8 * columns + 16 * rows
 }
 
-/// Solves F(x) = 0 from the given x; `observe(step, ||F||)` is called after each assembly. Records its history in `info`, even if it fails:
+/// Solves F(x) = 0 from the given x; `observe(step, ||F||)` is called for each x. Records its history in `info`, even if it fails:
 /// the steps taken, the first and the last residual. x then is the iterate of the last residual.
 ///
 /// # Errors
@@ -152,10 +165,13 @@ pub fn newton<S: Blas>(
     let (mut residual, mut delta): (Array<S, f64>, Array<S, f64>) = (space.zeros(n)?, space.zeros(n)?);
     let (residual, delta) = (S::Memory::slice_mut(&mut residual), S::Memory::slice_mut(&mut delta));
     let mut sums = Reductions::new(space, n, 1)?;
-    let (mut before, mut halvings, mut is_first) = (None, 0, true);
+    let (mut before, mut halvings, mut is_first, mut may_be_last) = (None, 0, true, false);
     loop {
-        // F(x), J(x), ||F||
-        let mut square = assembled(space, comm, problem, x, residual, &mut sums)?;
+        // F(x), ||F||, and J(x) unless this x may be the last one, or is the start that a better one replaces.
+        let is_alone = if is_first { params.is_inexact && problem.improves_start() } else { may_be_last };
+        let mut has_jacobian =
+            if is_alone { problem.residual(x, residual)? } else { problem.assemble(x, residual).map(|()| true)? };
+        let mut square = square_norm(space, comm, n, residual, &mut sums)?;
         if is_first {
             info.initial_residual = square.sqrt();
             if params.is_inexact && square.is_finite() {
@@ -163,12 +179,15 @@ pub fn newton<S: Blas>(
                 space.copy(n, x, delta)?;
                 if problem.improve_start(x)? {
                     let plain = square;
-                    square = assembled(space, comm, problem, x, residual, &mut sums)?;
+                    problem.assemble(x, residual)?;
+                    square = square_norm(space, comm, n, residual, &mut sums)?;
                     info.is_improved = square < plain;
                     if !info.is_improved {
                         space.copy(n, delta, x)?;
-                        square = assembled(space, comm, problem, x, residual, &mut sums)?;
+                        problem.assemble(x, residual)?;
+                        square = square_norm(space, comm, n, residual, &mut sums)?;
                     }
+                    has_jacobian = true;
                 }
             }
         }
@@ -232,6 +251,12 @@ pub fn newton<S: Blas>(
         // A step from an improved start may be the last one, and is solved as far as that.
         let first = if info.is_improved { 0.0 } else { FIRST };
         let forcing = params.is_inexact.then(|| forcing(norm, before, target, first));
+        may_be_last = forcing.is_some_and(|forcing| {
+            forcing * norm <= target || (params.ends_at_limit && step + 1 == params.max_iterations)
+        });
+        if !has_jacobian {
+            problem.assemble(x, residual)?;
+        }
         let linear = problem.solve(x, residual, delta, forcing)?;
         before = forcing.map(|forcing| (norm, forcing));
         // Owned unknowns only; the next assembly refreshes the ghosts.
@@ -241,17 +266,15 @@ pub fn newton<S: Blas>(
     }
 }
 
-/// Computes F(x) and J(x); returns ||F||^2.
-fn assembled<S: Blas>(
+/// Returns ||F||^2.
+fn square_norm<S: Blas>(
     space: &S,
     comm: &dyn Collective<S>,
-    problem: &mut impl NonlinearProblem<S>,
-    x: &mut Slice<S, f64>,
-    residual: &mut Slice<S, f64>,
+    n: usize,
+    residual: &Slice<S, f64>,
     sums: &mut Reductions<S>,
 ) -> Result<f64> {
-    problem.assemble(x, residual)?;
-    space.dot(problem.rows(), residual, residual, sums, 0)?;
+    space.dot(n, residual, residual, sums, 0)?;
     comm.all_reduce(space, sums, 0..1)?;
     let mut square = [0.0];
     space.read(&sums.scalars, &mut square)?;

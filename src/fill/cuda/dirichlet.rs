@@ -52,15 +52,16 @@ impl Boundary for Cuda {
         residual: &mut CudaArray<f64>,
     ) -> Result<()> {
         check_length("Dirichlet::apply", "matrix", values.len(), conditions.values)?;
-        check_at_least("Dirichlet::apply", "residual", residual.len(), conditions.row_count)?;
-        let (rows, entries) = conditions.lengths;
+        let (_, entries) = conditions.lengths;
         let grid = Grid::cover(entries, THREADS);
         self.launch(&DIRICHLET, "clear_entries", grid, arguments![entries as u64, &conditions.entries, values])?;
-        self.launch(
-            &DIRICHLET,
-            "clear_rows",
-            Grid::cover(rows, THREADS),
-            arguments![rows as u64, &conditions.rows, residual],
-        )
+        self.clear_fixed(conditions, residual)
+    }
+
+    fn clear_fixed(&self, conditions: &Dirichlet<CudaMemory>, vector: &mut CudaArray<f64>) -> Result<()> {
+        check_at_least("Dirichlet::apply", "residual", vector.len(), conditions.row_count)?;
+        let (rows, _) = conditions.lengths;
+        let arguments = arguments![rows as u64, &conditions.rows, vector];
+        self.launch(&DIRICHLET, "clear_rows", Grid::cover(rows, THREADS), arguments)
     }
 }

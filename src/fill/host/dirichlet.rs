@@ -99,12 +99,17 @@ impl Boundary for Threads {
 
     fn apply_dirichlet(&self, conditions: &Dirichlet, values: &mut [f64], residual: &mut [f64]) -> Result<()> {
         check_length("Dirichlet::apply", "matrix", values.len(), conditions.values)?;
-        check_at_least("Dirichlet::apply", "residual", residual.len(), conditions.row_count)?;
+        self.clear_fixed(conditions, residual)?;
         let values = atomic_view(values);
         self.for_each(conditions.entries.par_chunks(Threads::CHUNK), |entries| {
             entries.iter().for_each(|&entry| values[entry as usize].store(0.0, Relaxed));
         });
-        conditions.rows.iter().for_each(|&row| residual[row as usize] = 0.0);
+        Ok(())
+    }
+
+    fn clear_fixed(&self, conditions: &Dirichlet, vector: &mut [f64]) -> Result<()> {
+        check_at_least("Dirichlet::apply", "residual", vector.len(), conditions.row_count)?;
+        conditions.rows.iter().for_each(|&row| vector[row as usize] = 0.0);
         Ok(())
     }
 }

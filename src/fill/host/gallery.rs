@@ -11,11 +11,12 @@ use super::gather;
 use super::kernel::{EquationKernel, Integrand, workset_bytes};
 use super::volumes::on_volume;
 use super::{Elements, Fill, FusedKernel, IntrepidKernel, Worksets};
+use crate::contraction::Sum;
 use crate::element::equations::{Heat, Model, ModelEquation};
 use crate::element::{Analytic, BasisTables, ElementType, HEX8_NODES};
 use crate::error::{check_at_least, check_length};
 use crate::fill::{
-    Additions, Assemble, AssemblyChoice, ContractionCalls, Dirichlet, FieldErrors, FieldOn, Kernel, Sample,
+    Additions, Assemble, AssemblyChoice, ContractionCalls, Dirichlet, FieldErrors, FieldOn, Kernel, Parts, Sample,
     StoredSystem, Strategy, heat_on_hex8, no_kernel, norms,
 };
 use crate::graph::{Graph, NodeElem};
@@ -27,12 +28,12 @@ use rayon::prelude::*;
 use std::fmt::{Debug, Formatter};
 use std::sync::Arc;
 
-type Work<S> = dyn FnMut(&S, &[[f64; 3]], &[f64], &mut StoredSystem<S>, &mut [f64]) -> Result<()>;
+type Work = dyn FnMut(&Threads, &[[f64; 3]], &[f64], Parts<'_>) -> Result<()>;
 
 /// An element kernel with its strategy; numbers of nodes and dofs are constants inside.
 pub struct HostAssembly {
-    /// Assembles as [`Assemble::assemble`].
-    work: Box<Work<Threads>>,
+    /// Assembles matrix and residual, or the residual.
+    work: Box<Work>,
     stored_bytes: u64,
     /// Returns the calls of contractions so far.
     calls: Box<dyn Fn() -> ContractionCalls>,
@@ -48,12 +49,11 @@ impl Debug for HostAssembly {
 /// [`FusedKernel`].
 fn fused(space: &Threads, heat: Heat, mut fill: Fill<HEX8_NODES>) -> HostAssembly {
     let (stored_bytes, additions) = (fill.stored_bytes(), fill.additions(space));
-    let work =
-        move |space: &Threads, coords: &[_], unknowns: &[_], system: &mut StoredSystem<Threads>, residual: &mut [_]| {
-            let elem_node = fill.elem_node().clone();
-            let elements = Elements::new(&elem_node, coords, unknowns, heat)?;
-            fill.assemble(space, &FusedKernel::new(elements), system.matrix.assembled_mut(), residual)
-        };
+    let work = move |space: &Threads, coords: &[_], unknowns: &[_], parts: Parts<'_>| {
+        let elem_node = fill.elem_node().clone();
+        let elements = Elements::new(&elem_node, coords, unknowns, heat)?;
+        fill.assemble_parts(space, &FusedKernel::new(elements), Sum::Overwrite, parts)
+    };
     HostAssembly { work: Box::new(work), stored_bytes, additions, calls: Box::new(ContractionCalls::default) }
 }
 
@@ -69,19 +69,17 @@ fn of_element<const D: usize, const NN: usize, const ND: usize>(
     let (stored_bytes, additions, worksets) = (fill.stored_bytes(), fill.additions(space), worksets(&tables)?);
     let counted = worksets.clone();
     let calls = move || counted.as_ref().map_or(ContractionCalls::default(), |worksets| worksets.calls());
-    let work =
-        move |space: &Threads, coords: &[_], unknowns: &[_], system: &mut StoredSystem<Threads>, residual: &mut [_]| {
-            let (of_nodes, rest) = unknowns.as_chunks::<D>();
-            check_length("assemble", "unknowns (beyond the last node)", rest.len(), 0)?;
-            let integrand = Integrand::new(&*equation, &tables, &elem_node, coords, of_nodes);
-            let matrix = system.matrix.assembled_mut();
-            match &worksets {
-                Some(worksets) => {
-                    fill.assemble(space, &IntrepidKernel::<D, NN, ND>::of_any(integrand, worksets)?, matrix, residual)
-                }
-                None => fill.assemble(space, &EquationKernel::<D, NN, ND>::of_any(integrand)?, matrix, residual),
+    let work = move |space: &Threads, coords: &[_], unknowns: &[_], parts: Parts<'_>| {
+        let (of_nodes, rest) = unknowns.as_chunks::<D>();
+        check_length("assemble", "unknowns (beyond the last node)", rest.len(), 0)?;
+        let (integrand, sum) = (Integrand::new(&*equation, &tables, &elem_node, coords, of_nodes), Sum::Overwrite);
+        match &worksets {
+            Some(worksets) => {
+                fill.assemble_parts(space, &IntrepidKernel::<D, NN, ND>::of_any(integrand, worksets)?, sum, parts)
             }
-        };
+            None => fill.assemble_parts(space, &EquationKernel::<D, NN, ND>::of_any(integrand)?, sum, parts),
+        }
+    };
     Ok(HostAssembly { work: Box::new(work), stored_bytes, additions, calls: Box::new(calls) })
 }
 
@@ -167,7 +165,17 @@ impl Assemble for Threads {
         system: &mut StoredSystem<Threads>,
         residual: &mut [f64],
     ) -> Result<()> {
-        (assembly.work)(self, node_coord, unknowns, system, residual)
+        (assembly.work)(self, node_coord, unknowns, Parts::Both(system.matrix.assembled_mut(), residual))
+    }
+
+    fn residual(
+        &self,
+        assembly: &mut HostAssembly,
+        node_coord: &[[f64; 3]],
+        unknowns: &[f64],
+        residual: &mut [f64],
+    ) -> Result<bool> {
+        (assembly.work)(self, node_coord, unknowns, Parts::Residual(residual)).map(|()| true)
     }
 
     fn inverse_diagonal(&self, system: &StoredSystem<Self>, inverse: &mut [f64]) -> Result<()> {

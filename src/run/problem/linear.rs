@@ -108,14 +108,31 @@ impl<S: Job> Linear<S> {
         }
     }
 
-    /// Writes 0 to the fixed items of a vector.
-    pub fn clear_fixed(&mut self, discrete: &Discrete<'_, S>, vector: &mut Slice<S, f64>) -> Result<()> {
-        match self {
-            Linear::Matrix(stored) => {
-                let StoredSystem { matrix, conditions, .. } = &mut stored.system;
-                // Clears entries of the matrix, too, as each assembly does.
-                discrete.space.apply_dirichlet(conditions, S::Memory::slice_mut(S::values_mut(matrix)), vector)
+    /// Computes the residual at the unknowns, whose ghosts are fresh; returns whether the Jacobian was computed too, as by
+    /// [`assemble`](Self::assemble).
+    pub fn residual(
+        &mut self,
+        discrete: &Discrete<'_, S>,
+        unknowns: &Slice<S, f64>,
+        residual: &mut Slice<S, f64>,
+        marks: &mut Marks<S>,
+    ) -> Result<bool> {
+        let (space, node_coord) = (discrete.space, discrete.on().node_coord);
+        if let Linear::Matrix(stored) = self {
+            let before = space.mark()?;
+            if space.residual(&mut stored.assembly, node_coord, unknowns, residual)? {
+                space.clear_fixed(&stored.system.conditions, residual)?;
+                marks.push(("residual", before, space.mark()?));
+                return Ok(false);
             }
+        }
+        self.assemble(discrete, unknowns, residual, marks).map(|()| true)
+    }
+
+    /// Writes 0 to the fixed items of a vector.
+    pub fn clear_fixed(&self, discrete: &Discrete<'_, S>, vector: &mut Slice<S, f64>) -> Result<()> {
+        match self {
+            Linear::Matrix(stored) => discrete.space.clear_fixed(&stored.system.conditions, vector),
             Linear::Elements(_) => Err(no_diagonal()),
         }
     }

@@ -204,6 +204,15 @@ impl<'a, S: Job> Problem<'a, S> {
         })
     }
 
+    /// Refreshes ghosts as the phase `ghosts`.
+    fn refresh_timed(&mut self, unknowns: &mut Slice<S, f64>) -> Result<()> {
+        // A host records an empty exchange too, so that its reports always have this phase.
+        if S::SYNCHRONOUS || !self.halo.is_empty() {
+            self.timed("ghosts", |this| this.halo.update(this.discrete.space, unknowns))?;
+        }
+        Ok(())
+    }
+
     /// Does `work` between two marks, without waiting.
     fn timed<R>(&mut self, phase: &'static str, work: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
         let (space, mut marks) = (self.discrete.space, std::mem::take(&mut self.marks));
@@ -253,20 +262,27 @@ impl<S: Job> NonlinearProblem<S> for Problem<'_, S> {
     }
 
     fn assemble(&mut self, unknowns: &mut Slice<S, f64>, residual: &mut Slice<S, f64>) -> Result<()> {
-        // A host records an empty exchange too, so that its reports always have this phase.
-        if S::SYNCHRONOUS || !self.halo.is_empty() {
-            self.timed("ghosts", |this| this.halo.update(this.discrete.space, unknowns))?;
-        }
+        self.refresh_timed(unknowns)?;
         self.linear.assemble(&self.discrete, unknowns, residual, &mut self.marks)
     }
 
-    fn improve_start(&mut self, x: &mut Slice<S, f64>) -> Result<bool> {
+    fn residual(&mut self, unknowns: &mut Slice<S, f64>, residual: &mut Slice<S, f64>) -> Result<bool> {
+        self.refresh_timed(unknowns)?;
+        self.linear.residual(&self.discrete, unknowns, residual, &mut self.marks)
+    }
+
+    fn improves_start(&self) -> bool {
         // Coarse boxes are solved by CG.
-        if self.discrete.input.deck.solver() != Solver::Cg {
+        let starts = self.preconditioner.as_ref().is_some_and(Levels::starts);
+        starts && self.discrete.input.deck.solver() == Solver::Cg
+    }
+
+    fn improve_start(&mut self, x: &mut Slice<S, f64>) -> Result<bool> {
+        if !self.improves_start() {
             return Ok(false);
         }
         let Some(mut preconditioner) = self.preconditioner.take() else { return Ok(false) };
-        let improved = self.timed("nested", |this| preconditioner.nested_start(&this.discrete, &mut this.linear, x));
+        let improved = self.timed("nested", |this| preconditioner.nested_start(&this.discrete, &this.linear, x));
         self.preconditioner = Some(preconditioner);
         match improved {
             // Found on all ranks alike: the boundary values serve then.

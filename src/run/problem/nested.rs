@@ -38,6 +38,12 @@ impl<S: Job> NonlinearProblem<S> for OnBox<'_, '_, S> {
         linear.assemble(discrete, x, residual, &mut Marks::<S>::new())
     }
 
+    fn residual(&mut self, x: &mut Slice<S, f64>, residual: &mut Slice<S, f64>) -> Result<bool> {
+        let OnMesh { discrete, linear, halo, .. } = &mut self.boxes[0];
+        halo.update(discrete.space, x)?;
+        linear.residual(discrete, x, residual, &mut Marks::<S>::new())
+    }
+
     fn solve(
         &mut self,
         x: &Slice<S, f64>,
@@ -64,12 +70,7 @@ impl<S: Job> NonlinearProblem<S> for OnBox<'_, '_, S> {
 impl<'a, S: Job> Multigrid<'a, S> {
     /// Overwrites x, the start, by boundary values and the interpolated solution of the next coarser box; returns whether there is one.
     /// All ranks call it together.
-    pub fn nested_start(
-        &mut self,
-        fine: &Discrete<'a, S>,
-        linear: &mut Linear<S>,
-        x: &mut Slice<S, f64>,
-    ) -> Result<bool> {
+    pub fn nested_start(&mut self, fine: &Discrete<'a, S>, linear: &Linear<S>, x: &mut Slice<S, f64>) -> Result<bool> {
         let Multigrid { coarse, hierarchy, .. } = self;
         let (space, count) = (fine.space, coarse.len());
         for at in (0..count).rev() {
@@ -101,7 +102,7 @@ impl<'a, S: Job> Multigrid<'a, S> {
 /// Adds the unknowns of level `at + 1`, interpolated, to the boundary values in x.
 fn add_interpolated<S: Job>(
     discrete: &Discrete<'_, S>,
-    linear: &mut Linear<S>,
+    linear: &Linear<S>,
     hierarchy: &mut Hierarchy<S>,
     (at, coarse): (usize, &Slice<S, f64>),
     x: &mut Slice<S, f64>,

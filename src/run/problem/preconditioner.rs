@@ -26,13 +26,13 @@ impl<'a, S: Job> Levels<'a, S> {
         }
     }
 
+    /// Returns whether coarser boxes may give Newton's method a better start.
+    pub fn starts(&self) -> bool {
+        matches!(self, Levels::Boxes(multigrid) if !multigrid.coarse.is_empty())
+    }
+
     /// Overwrites x, the start, by a better one; returns whether there is one. All ranks call it together.
-    pub fn nested_start(
-        &mut self,
-        fine: &Discrete<'a, S>,
-        linear: &mut Linear<S>,
-        x: &mut Slice<S, f64>,
-    ) -> Result<bool> {
+    pub fn nested_start(&mut self, fine: &Discrete<'a, S>, linear: &Linear<S>, x: &mut Slice<S, f64>) -> Result<bool> {
         match self {
             Levels::Boxes(multigrid) => multigrid.nested_start(fine, linear, x),
             Levels::Aggregates(_) => Ok(false),

@@ -229,12 +229,15 @@ fn inexact_steps_converge_with_the_forcing_terms_of_eisenstat_and_walker() {
 }
 
 /// x^2 = 2 from 4, with another start on offer: one that is better is taken, and solved for at once; one that is worse is not.
+/// The Jacobian is computed for steps alone.
 #[test]
 fn a_better_start_is_taken_and_a_worse_one_is_not() {
     struct Offer {
-        start: f64,
+        start: Option<f64>,
         slope: f64,
         asked: Vec<f64>,
+        /// Computed residuals without and with a slope.
+        counts: [usize; 2],
     }
     impl NonlinearProblem<Threads> for Offer {
         fn rows(&self) -> usize {
@@ -242,11 +245,20 @@ fn a_better_start_is_taken_and_a_worse_one_is_not() {
         }
         fn assemble(&mut self, x: &mut [f64], residual: &mut [f64]) -> Result<()> {
             (self.slope, residual[0]) = (2.0 * x[0], x[0] * x[0] - 2.0);
+            self.counts[1] += 1;
             Ok(())
         }
+        fn residual(&mut self, x: &mut [f64], residual: &mut [f64]) -> Result<bool> {
+            (self.slope, residual[0]) = (f64::NAN, x[0] * x[0] - 2.0);
+            self.counts[0] += 1;
+            Ok(false)
+        }
+        fn improves_start(&self) -> bool {
+            true
+        }
         fn improve_start(&mut self, x: &mut [f64]) -> Result<bool> {
-            x[0] = self.start;
-            Ok(true)
+            self.start.inspect(|&start| x[0] = start);
+            Ok(self.start.is_some())
         }
         fn solve(&mut self, x: &[f64], residual: &[f64], delta: &mut [f64], forcing: Option<f64>) -> Result<SolveInfo> {
             assert_eq!(self.slope, 2.0 * x[0]);
@@ -256,18 +268,21 @@ fn a_better_start_is_taken_and_a_worse_one_is_not() {
         }
     }
     let params = NewtonParams { is_inexact: true, ..TIGHT };
-    let run = |start: f64, params| {
-        let (mut x, mut problem) = ([4.0], Offer { start, slope: 0.0, asked: vec![] });
+    let run = |start: Option<f64>, params| {
+        let (mut x, mut problem) = ([4.0], Offer { start, slope: 0.0, asked: vec![], counts: [0; 2] });
         let info = run(&mut problem, &mut x, params).unwrap();
         assert!((x[0] - 2f64.sqrt()).abs() < 1e-12 && info.initial_residual == 14.0, "{info:?}");
-        (info, problem.asked)
+        (info, problem.asked, problem.counts)
     };
-    let (info, asked) = run(1.4143, params);
+    let (info, asked, counts) = run(Some(1.4143), params);
+    assert!(counts[0] >= 2 && counts[1] == info.steps.len(), "{counts:?}");
     let norm = 1.4143f64 * 1.4143 - 2.0;
     assert!(info.is_improved && (info.steps[0].residual - norm).abs() < 1e-15 && info.steps.len() < 3, "{info:?}");
     assert!((asked[0] / (BEYOND * 14.0 * params.tolerance / norm) - 1.0).abs() < 1e-9, "{asked:?}");
     for worse in [5.0, f64::NAN, f64::INFINITY] {
-        let (info, asked) = run(worse, params);
+        let (info, asked, _) = run(Some(worse), params);
         assert!(!info.is_improved && info.steps[0].residual == 14.0 && asked[0] == FIRST, "{info:?}");
     }
+    let (info, _, [alone, with_slope]) = run(None, params);
+    assert!(!info.is_improved && alone >= 2 && with_slope == info.steps.len(), "{alone} {with_slope}");
 }
