@@ -190,10 +190,13 @@ impl<S: Job> Linear<S> {
         }
     }
 
-    /// Overwrites the first items of a vector with the reciprocals of the diagonal.
+    /// Overwrites the first items of a vector with the reciprocals of the diagonal, and those of fixed rows with 0: they take no part.
     pub fn inverse_diagonal(&self, space: &S, inverse: &mut Slice<S, f64>) -> Result<()> {
         match self {
-            Linear::Matrix(stored) => space.inverse_diagonal(&stored.system, inverse),
+            Linear::Matrix(stored) => {
+                space.inverse_diagonal(&stored.system, inverse)?;
+                space.clear_fixed(&stored.system.conditions, inverse)
+            }
             Linear::Elements(_) => Err(no_diagonal()),
         }
     }
