@@ -18,7 +18,8 @@ pub fn run(deck: &Deck) -> anyhow::Result<Exit> {
     };
     minifenl::run::verify(deck, &mut heading, &mut |check| tally.add(check))?;
     let Tally { passed, failed, skipped, checks } = tally;
-    let shown = show(&format!("\n{passed} passed, {failed} failed, {skipped} not on this device\n"));
+    let word = if failed == 0 { "PASS" } else { "FAIL" };
+    let shown = show(&format!("\n{word}: {passed} passed, {failed} failed, {skipped} not on this device\n"));
     if let Some(file) = file {
         let all = json!({ "passed": passed, "failed": failed, "skipped": skipped, "checks": checks });
         if let Err(lost) = file.write_or_copy((serde_json::to_string_pretty(&all)? + "\n").as_bytes()) {

@@ -5,10 +5,12 @@
 //! | stages | every operation and strategy | the result of one thread of the host |
 //! | patch tests | the residual of linear fields on distorted elements | 0 (Irons and Loikkanen 1983) |
 //! | orders | errors in L2 and H1 on two meshes, per element type and map | degree + 1 and degree |
+//! | solvers | the solution by each preconditioner and method | that of plain CG, of GMRES with advection |
 //! | Newton | norms of three residuals | each about the square of the one before |
 
 mod orders;
 mod patch;
+mod solvers;
 mod stages;
 
 use super::deck::Chosen;
@@ -102,6 +104,10 @@ fn run<S: Job>(space: &S, deck: &Deck, heading: &mut dyn FnMut(&str), seen: &mut
             }
         }
     }
+    heading("solvers: largest difference from the solution by CG, with advection by GMRES");
+    for (name, found) in solvers::differences(space, deck)? {
+        seen(&Check { name, found, expected: 0.0, bound: solvers::BOUND, is_optional: false });
+    }
     heading("Newton: order of the residuals, heat on twisted elements");
     seen(&Check {
         name: "heat on hex8".into(),
@@ -128,8 +134,8 @@ mod tests {
             names.push(check.name.clone());
         })
         .unwrap();
-        assert!(headings.len() == 4 && headings[0].contains("threads(3)"), "{headings:?}");
-        assert_eq!(names.len(), 26 + 14 + 42 + 1);
+        assert!(headings.len() == 5 && headings[0].contains("threads(3)"), "{headings:?}");
+        assert_eq!(names.len(), 26 + 14 + 42 + 7 + 1);
         deck.run.threads = Some(0);
         assert!(verify(&deck, &mut |_| (), &mut |_| ()).is_err());
         let check = |found| Check { name: String::new(), found, expected: 2.0, bound: 1.0, is_optional: true };
