@@ -23,7 +23,7 @@ use minifenl::solve::CgVariant;
 use minifenl::space::{Layout, Scan};
 use minifenl::sparse::{Format, Precision};
 use minifenl::{fill, graph};
-use names::{auto_or, named};
+use names::{auto_or, named, volume};
 use std::path::PathBuf;
 
 const ABOUT: &str = "\
@@ -100,7 +100,7 @@ pub struct Flags {
     /// Problem: heat, poisson, diffusion, elasticity, minife [default: heat]
     #[arg(long, value_name = "NAME", allow_hyphen_values = true, value_parser = named::<ProblemKind>(ProblemKind::ALL.map(|(_, name)| name)), hide_possible_values = true)]
     problem: Option<ProblemKind>,
-    #[arg(long, value_name = "TYPE", help = format!("Elements: {} [default: hex8]", ElementType::volume_names()), allow_hyphen_values = true, value_parser = named::<ElementType>(ElementType::ALL.map(|(_, name)| name)), hide_possible_values = true)]
+    #[arg(long, value_name = "TYPE", help = format!("Elements: {} [default: hex8]", ElementType::volume_names()), allow_hyphen_values = true, value_parser = volume(), hide_possible_values = true)]
     element: Option<ElementType>,
     /// Coordinate map: none, bubble[:M], twist[:A] [default: none]
     #[arg(long, value_name = "MAP", allow_hyphen_values = true, value_parser = named::<CoordinateMap>(["none", "bubble", "twist"]), hide_possible_values = true)]
@@ -219,7 +219,7 @@ pub struct Flags {
     /// Print the verdict only: no progress, notes or table
     #[arg(long, conflicts_with = "verbose")]
     pub quiet: bool,
-    /// Print a line with the time for each phase, Newton step and CG solve on stderr, also into files
+    /// Print a line with the time for each phase and Newton step, and each second of CG, on stderr
     #[arg(long)]
     pub verbose: bool,
     /// Colours: auto, always, never [default: auto: on terminals, unless NO_COLOR is set]

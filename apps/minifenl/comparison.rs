@@ -198,7 +198,9 @@ impl Comparison {
         let verdict = |is_verified: bool| if is_verified { "VERIFIED" } else { "NOT VERIFIED" };
         let [a, b] = self.verified.map(verdict);
         let note = self.other_problem().map_or(String::new(), |key| {
-            format!("note: A and B solve different problems ({key}); ratios of their times are not ratios of speed\n")
+            format!(
+                "note: A and B solve different problems ({key});\n      ratios of their times are not ratios of speed\n"
+            )
         });
         text + &format!("\nshort: below {:.0} % of both totals, not judged\nA {a}, B {b}\n{note}", 100.0 * SHARE)
     }

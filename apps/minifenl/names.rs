@@ -2,6 +2,7 @@
 
 use clap::builder::{PossibleValue, TypedValueParser};
 use clap::{Arg, Command, Error};
+use minifenl::element::ElementType;
 use std::ffi::OsStr;
 use std::str::FromStr;
 
@@ -16,6 +17,17 @@ pub struct Named<T> {
 /// Returns the parser of a flag whose values have these names.
 pub fn named<T: FromStr<Err = minifenl::Error>>(names: impl IntoIterator<Item = &'static str>) -> Named<T> {
     Named { names: names.into_iter().collect(), parse: str::parse }
+}
+
+/// Returns the parser of an element type that fills a volume.
+pub fn volume() -> Named<ElementType> {
+    let parse = |name: &str| {
+        let named = ElementType::volumes().find(|(_, known)| *known == name);
+        named.map(|(element, _)| element).ok_or_else(|| {
+            minifenl::Error::Invalid(format!("element type {name:?}: choose one of {}", ElementType::volume_names()))
+        })
+    };
+    Named { names: ElementType::volumes().map(|(_, name)| name).collect(), parse }
 }
 
 /// Returns the parser of a flag whose values have these names, or `auto`.

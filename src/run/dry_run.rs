@@ -6,7 +6,7 @@
 mod table;
 
 use super::choices::forecast;
-use super::deck::Chosen;
+use super::deck::{Chosen, Preconditioning, Solver};
 use super::driver::device;
 use super::forecast::{Choices, Forecast, Sizes};
 use super::meshes::preconditioned;
@@ -18,6 +18,7 @@ use crate::Error;
 use crate::Result;
 use crate::comm::{Communicator, agree, default_threads, failing};
 use crate::mesh::BoxPart;
+use crate::solve::CgVariant;
 use crate::space::{FreeMemory, Serial, Threads};
 
 /// Sizes and memory of one rank.
@@ -52,6 +53,8 @@ pub struct DryRun {
     pub device: String,
     /// The algorithms.
     pub choices: Choices,
+    /// Method and preconditioner of the linear solves, such as "CG classic with mg".
+    pub solver: String,
     /// The rank that needs the most memory, the lowest of them; the same on all ranks.
     pub largest: RankForecast,
     /// Whether all ranks fit; `None` where the free memory of some rank is unknown.
@@ -134,11 +137,22 @@ fn of_ranks<S: Job>(
         ranks: comm.size(),
         threads,
         device,
+        solver: solver_of(deck, choices.variant),
         choices,
         largest,
         fits: (!is_unknown).then_some(fits),
         own,
     })
+}
+
+/// Method and preconditioner in words.
+fn solver_of(deck: &Deck, variant: CgVariant) -> String {
+    let title = deck.solver().title();
+    let method = if deck.solver() == Solver::Cg { format!("{title} {variant}") } else { title.into() };
+    match deck.preconditioning() {
+        Preconditioning::None => method,
+        preconditioner => format!("{method} with {preconditioner}"),
+    }
 }
 
 impl RankForecast {

@@ -4,11 +4,11 @@ use super::deck::{Choice, Preconditioning, Preset};
 use super::judged::on_host;
 use super::steps::here;
 use super::{Deck, Job};
-use crate::Result;
 use crate::comm::{Communicator, agree};
 use crate::element::ElementType;
-use crate::mesh::{BoxPart, BoxParts, BoxSpec, Mesh};
+use crate::mesh::{BoxPart, BoxParts, BoxSpec, CoordinateMap, Mesh};
 use crate::solve::MOST_INVERTED;
+use crate::{Error, Result};
 
 /// Makes this rank's mesh: that of trilinear hexahedra in the memory of the space, any other on the host. All ranks call it together.
 pub(super) fn made<S: Job>(
@@ -17,6 +17,7 @@ pub(super) fn made<S: Job>(
     element: ElementType,
     part: BoxPart,
 ) -> Result<Mesh<S::Memory>> {
+    let map = part.spec().map();
     let mesh = if element == ElementType::Hex8 {
         space.generate_mesh(part).and_then(|mesh| {
             space.check_inside(&mesh)?;
@@ -27,7 +28,12 @@ pub(super) fn made<S: Job>(
         space.check_elements(on_host(&mesh)).and_then(|()| space.take_mesh(mesh))
     };
     let mesh = mesh.and_then(|mesh| space.fence().map(|()| mesh));
-    agree(comm, mesh.map_err(|error| error.in_stage("mesh", here(comm))))
+    let mesh = mesh.map_err(|error| match error {
+        // A box without a map neither folds nor leaves its bounds.
+        Error::Invalid(text) if map != CoordinateMap::None => Error::Invalid(format!("mesh.map (--map): {text}")),
+        error => error.in_stage("mesh", here(comm)),
+    });
+    agree(comm, mesh)
 }
 
 /// Most nodes of a box that is not coarsened any more.

@@ -17,6 +17,7 @@ mod yaml;
 pub use columns::columns;
 pub(super) use columns::count;
 pub use file::ReportFormat;
+pub(super) use header::line;
 pub use phase::{NOISY, PhaseReport, SpreadReport};
 pub use rating::RatingReport;
 
@@ -208,6 +209,9 @@ pub struct StrategiesReport {
     pub kernel: fill::Kernel,
     /// Calls of contractions by kernel `intrepid`, over all ranks and assemblies.
     pub contractions: BTreeMap<&'static str, u64>,
+    /// The Krylov method.
+    #[serde(with = "by_name")]
+    pub solver: Solver,
     /// Variant of CG, or "pipelined in one launch"; `gmres` or `bicgstab` if one of these solves.
     pub cg: String,
     /// What CG multiplies by. Without a matrix no graph is built.
@@ -228,13 +232,6 @@ pub struct StrategiesReport {
     /// Type of the stored values that products read.
     #[serde(with = "by_name")]
     pub matrix_values: Precision,
-}
-
-impl StrategiesReport {
-    /// The Krylov method: where no other is named, CG with a variant.
-    pub(super) fn solver(&self) -> Solver {
-        self.cg.parse().unwrap_or_default()
-    }
 }
 
 /// Writes a name, or null.

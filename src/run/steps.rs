@@ -63,7 +63,13 @@ pub(super) fn newton<S: Job>(
 pub(super) fn share(deck: &Deck, comm: &dyn Communicator) -> Result<BoxPart> {
     let nodes = agree(comm, deck.nodes(comm.size() as u64))?;
     let spec = agree(comm, deck.spec(nodes))?;
-    agree(comm, BoxPart::new(&spec, comm.rank(), comm.size()))
+    let part = BoxPart::new(&spec, comm.rank(), comm.size()).map_err(|error| match error {
+        Error::TooLarge { what, needed, limit } => {
+            Error::TooLarge { what: format!("mesh.nodes (--nodes): {what}"), needed, limit }
+        }
+        error => error,
+    });
+    agree(comm, part)
 }
 
 /// This rank for messages, where there are several.

@@ -154,6 +154,7 @@ pub(super) fn report<S: Job>(
             fill_plain_adds: run.additions.map(|_| sums[4]),
             kernel: deck.element_kernel(),
             contractions: calls.by_name(),
+            solver: deck.solver(),
             cg: cg_name(deck, newton),
             operator: deck.cg.operator,
             preconditioner: deck.preconditioning(),

@@ -6,8 +6,10 @@ use minifenl::run::report::{SpreadReport, columns};
 
 const LEGEND: &str = "\
 graph, fill, cg  median of the trials: microseconds per node; cg: per iteration
+its              iterations of the linear solves of a run
 total            seconds of a run from start to verdict, median
 +-%              half the distance of 10th and 90th percentile, % of the median
+ok               verified; - where --cg-iterations asks for no solution
 ";
 
 /// The runs of one size and value, in the order of the first of them.
@@ -36,7 +38,7 @@ pub fn size(run: &Run) -> String {
     if x == y && y == z { x.to_string() } else { format!("{x}x{y}x{z}") }
 }
 
-/// The table; its last line begins with PASS or FAIL.
+/// The table; its last line begins with PASS, FAIL or NOT ASKED.
 pub fn table(runs: &[Run], plan: &Plan) -> String {
     let Report { version, problem, mesh, ranks, threads, device, .. } = &runs[0].report;
     let flag = plan.values[0].split_once('=').map_or("", |(flag, _)| flag);
@@ -50,13 +52,25 @@ pub fn table(runs: &[Run], plan: &Plan) -> String {
                 format!("{:.0}", 50.0 * (spread.p90_seconds - spread.p10_seconds) / spread.median_seconds)
             }));
         }
+        row.push(case[0].report.cg_iterations.to_string());
         let totals: Vec<f64> = case.iter().map(|run| run.report.total_seconds).collect();
         row.push(digits(SpreadReport::new(&totals).median_seconds));
-        row.push(if case.iter().all(|run| run.is_good()) { "yes" } else { "NO" }.into());
+        let (is_good, is_judged) = (case.iter().all(|run| run.is_good()), !case[0].report.is_not_judged());
+        row.push(
+            if !is_good {
+                "NO"
+            } else if is_judged {
+                "yes"
+            } else {
+                "-"
+            }
+            .into(),
+        );
         row
     });
+    let with = problem.advection.map_or(String::new(), |[x, y, z]| format!(", advection {x},{y},{z}"));
     let head = format!(
-        "minifenl {version}: sweep of {}, {} each\nproblem     {} on {}, map {}\nparallel    {} x {} on {device}\n\n",
+        "minifenl {version}: sweep of {}, {} each\nproblem     {} on {}, map {}{with}\nparallel    {} x {} on {device}\n\n",
         count(plan.sizes.len(), "size"),
         count(plan.trials, "trial"),
         problem.name,
@@ -65,7 +79,7 @@ pub fn table(runs: &[Run], plan: &Plan) -> String {
         count(*ranks, "rank"),
         count(*threads, "thread"),
     );
-    let names = ["nodes", &format!("{flag}="), "graph", "+-%", "fill", "+-%", "cg", "+-%", "total", "ok"];
+    let names = ["nodes", &format!("{flag}="), "graph", "+-%", "fill", "+-%", "cg", "+-%", "its", "total", "ok"];
     let body = match flag {
         // Without --compare there is no second column.
         "" => columns(&[&names[..1], &names[2..]].concat(), rows.map(|row| [&row[..1], &row[2..]].concat())),
@@ -79,7 +93,8 @@ fn verdict(runs: &[Run], planned: usize) -> String {
     let done = count(planned, "run");
     let done = if runs.len() < planned { format!("{} of {done}", runs.len()) } else { done };
     let wrong: Vec<&Run> = runs.iter().filter(|run| !run.is_good()).collect();
-    let Some(run) = wrong.first() else { return format!("PASS: {done}") };
+    let word = if runs[0].report.is_not_judged() { "NOT ASKED" } else { "PASS" };
+    let Some(run) = wrong.first() else { return format!("{word}: {done}") };
     let reason = run.report.verdict.first().map_or("not verified", String::as_str);
     let name = format!("{} {}", size(run), run.value);
     format!("FAIL: {} of {done} not verified; first {}, trial {}: {reason}", wrong.len(), name.trim_end(), run.trial)

@@ -21,7 +21,11 @@ impl Deck {
 
     /// Problem, element and derivatives, for messages.
     pub(in crate::run) fn described(&self) -> String {
-        let of_problem = format!("{} on {}", self.problem.kind, self.mesh.element);
+        let mut of_problem = format!("{} on {}", self.problem.kind, self.mesh.element);
+        if self.has_advection() {
+            let [x, y, z] = self.problem.advection;
+            of_problem += &format!(" with advection {x},{y},{z}");
+        }
         match self.fill.jacobian {
             Jacobian::Analytic => of_problem,
             jacobian => format!("{of_problem} with fill.jacobian (--jacobian) {jacobian}"),

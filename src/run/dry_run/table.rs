@@ -3,7 +3,7 @@
 use super::DryRun;
 use crate::run::deck::Operator;
 use crate::run::forecast::STAGES;
-use crate::run::report::{columns, count};
+use crate::run::report::{columns, count, line};
 
 impl DryRun {
     /// The forecast as text. The last line begins with FITS, TOO LARGE or UNKNOWN.
@@ -14,16 +14,17 @@ impl DryRun {
             None => ("=", String::new()),
             Some(problem) => ("points,", format!("problem     {problem}\n")),
         };
-        let format = if self.is_on_cpu() { String::new() } else { format!(", format {}", with.storage.format) };
+        let format = if self.is_on_cpu() { None } else { Some(format!("format {}", with.storage.format)) };
         let sizes = &largest.sizes;
         let (strategies, entries) = match with.operator {
-            Operator::MatrixFree => (format!("operator matrix-free, fill {}", with.fill), String::new()),
+            Operator::MatrixFree => (vec!["operator matrix-free".into(), format!("fill {}", with.fill)], String::new()),
             Operator::Assembled => {
                 let entries = if sizes.nnz == 1 { ", 1 entry".into() } else { format!(", {} entries", sizes.nnz) };
-                let strategies = format!("graph {}, fill {}, kernel {}{format}", with.graph, with.fill, with.kernel);
-                (strategies, entries + " of the matrix")
+                let (graph, fill) = (format!("graph {}", with.graph), format!("fill {}", with.fill));
+                (vec![graph, fill, format!("kernel {}", with.kernel)], entries + " of the matrix")
             }
         };
+        let strategies = line("strategies", strategies.into_iter().chain([self.solver.clone()]).chain(format));
         let who = if self.ranks > 1 {
             format!("rank {} of {}, the one that needs the most memory", largest.rank, self.ranks)
         } else {
@@ -33,7 +34,7 @@ impl DryRun {
             "minifenl {}: forecast of a run (--dry-run); nothing is solved\n\
              {problem}mesh        {x} x {y} x {z} {equals} {nodes} nodes, {elements} elements\n\
              parallel    {} x {} on {}\n\
-             strategies  {strategies}\n\
+             {strategies}\
              part        {who}\n            \
              {}, {}\n            \
              {}{entries}\n\n",
@@ -113,7 +114,7 @@ mod tests {
         for line in [
             "mesh        9 x 8 x 7 = 504 nodes, 336 elements",
             "parallel    1 rank x 2 threads on cpu",
-            "strategies  graph map, fill scatter, kernel intrepid",
+            "strategies  graph map, fill scatter, kernel intrepid, CG classic",
             "part        the whole box",
             "            504 nodes, 0 ghosts",
             // 25 x 22 x 19 pairs of neighbours.
@@ -201,7 +202,7 @@ mod tests {
         dry.largest.forecast.staging = 1 << 33;
         let table = dry.table();
         assert!(
-            table.contains("\nfree memory unknown\nUNKNOWN: peak ") && table.contains(", format pattern"),
+            table.contains("\nfree memory unknown\nUNKNOWN: peak ") && table.contains("\n            format pattern\n"),
             "{table}"
         );
         assert!(table.contains("mesh, on the host ") && table.lines().all(|line| line.len() <= 80), "{table}");

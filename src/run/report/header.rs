@@ -15,7 +15,7 @@ const INDENT: usize = 12;
 const BUSY: f64 = 0.5;
 
 /// Returns a line `name part, part, ...`, continued below its first part if too long.
-pub(super) fn line(name: &str, parts: impl IntoIterator<Item = String>) -> String {
+pub(in crate::run) fn line(name: &str, parts: impl IntoIterator<Item = String>) -> String {
     let (mut text, mut column) = (format!("{name:<INDENT$}"), INDENT);
     for (index, part) in parts.into_iter().enumerate() {
         let width = part.chars().count();
@@ -70,7 +70,7 @@ impl Report {
         text += &line("parallel", [device].into_iter().chain(self.deterministic.then(|| "deterministic".into())));
         text += &self.partition_line();
         let fill = format!("fill {}", with.fill);
-        let mut cg = match with.solver() {
+        let mut cg = match with.solver {
             Solver::Cg => format!("CG {}", with.cg),
             solver => solver.title().into(),
         };

@@ -42,12 +42,14 @@ fn columns(report: Option<&Report>) -> Vec<(String, String)> {
     }
     add("map", &|r| r.mesh.map.clone());
     add("problem", &|r| r.problem.name.to_string());
+    add("advection", &|r| r.problem.advection.map_or(String::new(), |[x, y, z]| format!("{x} {y} {z}")));
     add("element", &|r| r.mesh.element.to_string());
     add("graph", &|r| r.strategies.graph.to_string());
     add("fill", &|r| r.strategies.fill.to_string());
     add("kernel", &|r| r.strategies.kernel.to_string());
     add("operator", &|r| r.strategies.operator.to_string());
     add("format", &|r| r.strategies.format.map_or(String::new(), |format| format.to_string()));
+    add("solver", &|r| r.strategies.solver.to_string());
     add("cg", &|r| r.strategies.cg.clone());
     add("preconditioner", &|r| r.strategies.preconditioner.to_string());
     add("halo", &|r| r.strategies.halo.clone().unwrap_or_default());

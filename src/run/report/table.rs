@@ -21,7 +21,7 @@ impl Report {
             let [residual, recurrence, recomputed] = norms;
             vec![newton, residual, iterations, reductions, recurrence, recomputed]
         });
-        let names = match self.strategies.solver() {
+        let names = match self.strategies.solver {
             Solver::Cg => ["CG iterations", "CG residual"],
             _ => ["iterations", "its residual"],
         };
@@ -65,7 +65,7 @@ impl Report {
     fn phase_table(&self) -> String {
         let rows = self.phases.iter().map(|phase| {
             vec![
-                self.shown_name(phase),
+                shown_name(phase),
                 phase.calls.to_string(),
                 format!("{:.4}", phase.seconds),
                 format!("{:.5}", phase.us_per_node),
@@ -95,15 +95,6 @@ impl Report {
         format!("\n{}", columns(&["per call", "calls", "p10 ms", "median ms", "p90 ms", ""], rows.into_iter()))
     }
 
-    /// The last word of a part's name; all of the name if that word is another phase's too.
-    fn shown_name(&self, phase: &PhaseReport) -> String {
-        let last = |name: &str| name.rsplit('/').next().unwrap_or("").to_string();
-        let short = last(&phase.name);
-        let is_unique = self.phases.iter().filter(|other| last(&other.name) == short).count() == 1;
-        let indent = if phase.parent.is_some() { "  " } else { "" };
-        format!("{indent}{}", if is_unique { &short } else { &phase.name })
-    }
-
     /// The rated figure.
     fn rating_line(&self) -> String {
         let rating = &self.rating;
@@ -111,11 +102,12 @@ impl Report {
         if let Some(rate) = rating.cg_gflop_per_s {
             let fraction = rating.cg_triad_fraction;
             let bound = fraction.map_or(String::new(), |fraction| format!(" ({:.0} % of triad)", 100.0 * fraction));
-            parts.push(format!("{} {rate:.2} GFLOP/s{bound}", self.strategies.solver().title()));
+            parts.push(format!("{} {rate:.2} GFLOP/s{bound}", self.strategies.solver.title()));
         }
         parts.extend(rating.total_gflop_per_s.map(|rate| format!("all {rate:.2} GFLOP/s")));
         parts.push(format!("{:.3e} unknowns/s", rating.unknowns_per_second));
-        parts.push(if rating.verified { "VERIFIED".into() } else { "NOT VERIFIED".into() });
+        let verified = if rating.verified { "VERIFIED" } else { "NOT VERIFIED" };
+        parts.push(if self.is_not_judged() { "NOT ASKED" } else { verified }.into());
         line("rating", parts)
     }
 
@@ -124,7 +116,8 @@ impl Report {
         self.verified || self.is_not_judged()
     }
 
-    fn is_not_judged(&self) -> bool {
+    /// Whether a number of iterations was asked for instead of a solution.
+    pub fn is_not_judged(&self) -> bool {
         self.cg_iterations_asked.is_some() && self.stopped.is_none()
     }
 
@@ -139,10 +132,16 @@ impl Report {
         format!(
             "{verdict} {}, {}, max error {:.3e}\n",
             count(self.newton_iterations as u64, "Newton step"),
-            count(self.cg_iterations as u64, &format!("{} iteration", self.strategies.solver().title())),
+            count(self.cg_iterations as u64, &format!("{} iteration", self.strategies.solver.title())),
             self.error_max,
         )
     }
+}
+
+/// The last word of a name, indented below the phase that it is part of.
+fn shown_name(phase: &PhaseReport) -> String {
+    let indent = if phase.parent.is_some() { "  " } else { "" };
+    indent.to_string() + phase.name.rsplit('/').next().unwrap_or("")
 }
 
 /// The pair map in two lines.

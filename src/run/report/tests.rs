@@ -37,6 +37,7 @@ pub(super) fn sample() -> Report {
             fill_plain_adds: Some(0),
             kernel: crate::fill::Kernel::Fused,
             contractions: std::collections::BTreeMap::new(),
+            solver: Solver::Cg,
             cg: "classic".into(),
             operator: crate::run::deck::Operator::Assembled,
             preconditioner: crate::run::deck::Preconditioning::None,
