@@ -1,7 +1,7 @@
 // Loops with functions of a user; twin of src/space/loops.rs. The text in front states
 //     Statement    the struct of the functions, whose numbers are `parameters`
 //     NUMBERS      how many numbers, at least 2
-//     ARRAYS       the arrays of the loop as parameters, `const Item* in0, ...`
+//     ARRAYS       the arrays of the loop as parameters, `, const Item* in0, ...`
 // and by what is called
 //     READ, OWN, WRITE         of for_items: items of the inputs and of the outputs, and `out0[i] = y[0]; ...`
 //     CALL                     of for_indices: the arguments behind the index
@@ -19,7 +19,7 @@ INLINE const Statement& statement(const Parameters& parameters) { return *(const
 
 using Item = Statement::Item;
 
-KERNEL __launch_bounds__(THREADS) for_items(u64 n, const __grid_constant__ Parameters parameters, ARRAYS) {
+KERNEL __launch_bounds__(THREADS) for_items(u64 n, const __grid_constant__ Parameters parameters ARRAYS) {
     u64 i = thread_index();
     if (i >= n) return;
     auto y = statement(parameters).item(int(i), READ, OWN);
@@ -28,7 +28,7 @@ KERNEL __launch_bounds__(THREADS) for_items(u64 n, const __grid_constant__ Param
 
 #elif defined(CALL)
 
-KERNEL __launch_bounds__(THREADS) for_indices(u64 n, const __grid_constant__ Parameters parameters, ARRAYS) {
+KERNEL __launch_bounds__(THREADS) for_indices(u64 n, const __grid_constant__ Parameters parameters ARRAYS) {
     u64 i = thread_index();
     if (i < n) statement(parameters).at(int(i), CALL);
 }
@@ -75,7 +75,7 @@ INLINE void join_threads(const Statement& f, Value sum, Value* out) {
 }
 
 // out[block] = the values of its items joined: those of its tile, or, if they commute, every gridDim-th of a thread.
-KERNEL __launch_bounds__(THREADS) reduce_items(u64 n, const __grid_constant__ Parameters parameters, Value* out, ARRAYS) {
+KERNEL __launch_bounds__(THREADS) reduce_items(u64 n, const __grid_constant__ Parameters parameters, Value* out ARRAYS) {
     const Statement f = statement(parameters);
     auto value = [=](u64 i) { return f.value(int(i), READ); };
 #if COMMUTES
@@ -124,7 +124,7 @@ INLINE void scan_tile(Tile& tile, const Statement& f, u64 n, Value* out, Value* 
     for (int k = threadIdx.x; k < TILE && first + k < n; k += THREADS) out[first + k] = tile.values[k / ITEMS][k % ITEMS];
 }
 
-KERNEL __launch_bounds__(THREADS) scan_items(u64 n, const __grid_constant__ Parameters parameters, Value* out, Value* totals, ARRAYS) {
+KERNEL __launch_bounds__(THREADS) scan_items(u64 n, const __grid_constant__ Parameters parameters, Value* out, Value* totals ARRAYS) {
     __shared__ Tile tile;
     const Statement f = statement(parameters);
     load_tile(tile, f, n, [=](u64 i) { return f.value(int(i), READ); });

@@ -244,7 +244,7 @@ fn what_does_not_apply_is_refused_in_one_line() {
         (&["--problem", "poisson", "--kernel", "fused"][..], "only problem heat on hex8 has this kernel"),
         (&["--element", "tet4", "--kernel", "fused"], "give auto or table"),
         (&["--element", "hex27", "--nodes", "8"], "give odd numbers, such as 9"),
-        (&["--element", "tri3"], "the box has 3 dimensions"),
+        (&["--element", "tri3"], "choose one of hex8, hex20, hex27, tet4, tet10, wedge6, wedge15"),
         (&["--problem", "diffusion", "--t-max", "7"], "only the problem heat has temperatures"),
         (&["--advection", "1,0,0"], "problem.advection (--advection): 1,0,0: problem.kind (--problem) is heat; only"),
         (&["--problem", "poisson", "--advection", "inf,0,0"], "give three finite numbers"),

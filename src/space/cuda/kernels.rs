@@ -21,16 +21,26 @@ pub(super) struct Modules {
     /// costs the host about 3 us, which is as long as a small kernel runs, so it finds its entry point by one cheap hash.
     known: Mutex<HashMap<(usize, usize, usize), Function, FixedState>>,
     /// Those of files compiled for functions of a user, so that a launch makes no text.
-    used: Mutex<HashMap<(usize, Use, &'static str), Function, FixedState>>,
+    used: Mutex<HashMap<(usize, [usize; 9], usize), Function, FixedState>>,
 }
 
 /// What the text in front of a kernel file follows from: the functions of a user, the loop, its numbers of arrays.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Use {
     pub text: &'static str,
     pub name: &'static str,
     pub operation: &'static str,
     pub arrays: [usize; 3],
+}
+
+impl Use {
+    /// Addresses and lengths of the texts, which a launch hashes in place of their bytes.
+    fn key(&self) -> [usize; 9] {
+        let [[a, b], [c, d], [e, f]] =
+            [self.text, self.name, self.operation].map(|text| [text.as_ptr() as usize, text.len()]);
+        let [g, h, i] = self.arrays;
+        [a, b, c, d, e, f, g, h, i]
+    }
 }
 
 /// The modules of each file by the defines that it was compiled with. The key is the address of the file's `static`.
@@ -126,7 +136,7 @@ impl Modules {
         text: impl FnOnce() -> String,
         name: &'static str,
     ) -> Result<Function> {
-        let key = (std::ptr::from_ref(file) as usize, *of, name);
+        let key = (std::ptr::from_ref(file) as usize, of.key(), name.as_ptr() as usize);
         let known = || self.used.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         if let Some(function) = known().get(&key) {
             return Ok(*function);

@@ -35,8 +35,13 @@ fn read(inputs: usize) -> String {
     braces("Item", inputs, &list(inputs, |k| format!("in{k}[i]")))
 }
 
+/// Arrays as parameters behind others.
+fn parameters(count: usize, of: impl Fn(usize) -> String) -> String {
+    (0..count).map(|k| format!(", {}", of(k))).collect()
+}
+
 fn inputs(count: usize) -> String {
-    list(count, |k| format!("const Item* __restrict__ in{k}"))
+    parameters(count, |k| format!("const Item* __restrict__ in{k}"))
 }
 
 /// A struct of functions, as the launches of a loop take it.
@@ -87,15 +92,14 @@ impl<F: DeviceText> Loops<F> for Cuda {
     where
         F: ItemFn<IN, OUT>,
     {
+        let f = Statement::of(f, "for_items", n, [IN, OUT, 0])?;
         inputs.iter().try_for_each(|x| check_at_least("for_items", "inputs", x.len(), n))?;
         outputs.iter().try_for_each(|x| check_at_least("for_items", "outputs", x.len(), n))?;
-        let f = Statement::of(f, "for_items", n, [IN, OUT, 0])?;
         let own = braces("Item", OUT, &list(OUT, |k| format!("out{k}[i]")));
         let front = || {
-            let outputs = list(OUT, |k| format!("Item* __restrict__ out{k}"));
+            let arrays = self::inputs(IN) + &parameters(OUT, |k| format!("Item* __restrict__ out{k}"));
             let write = (0..OUT).map(|k| format!("out{k}[i] = y[{k}]; ")).collect();
-            let arrays = [self::inputs(IN), outputs].into_iter().filter(|list| !list.is_empty()).collect::<Vec<_>>();
-            f.front(&[("ARRAYS", arrays.join(", ")), ("READ", read(IN)), ("OWN", own.clone()), ("WRITE", write)])
+            f.front(&[("ARRAYS", arrays), ("READ", read(IN)), ("OWN", own.clone()), ("WRITE", write)])
         };
         let mut arguments: Vec<Argument> = vec![(n as u64).into(), f.argument()];
         arguments.extend(inputs.map(Argument::from));
@@ -118,12 +122,11 @@ impl<F: DeviceText> Loops<F> for Cuda {
         let kinds =
             [("const double", "number", NUMBERS), ("const unsigned", "index", INDICES), ("double", "cell", CELLS)];
         let front = || {
-            let arrays = kinds.map(|(of, name, count)| list(count, |k| format!("Slice<{of}> {name}{k}")));
+            let arrays = kinds.map(|(of, name, count)| parameters(count, |k| format!("Slice<{of}> {name}{k}")));
             let call = kinds.map(|(of, name, count)| {
                 braces(&format!("Slice<{of}>"), count, &list(count, |k| format!("{name}{k}")))
             });
-            let arrays: Vec<String> = arrays.into_iter().filter(|list| !list.is_empty()).collect();
-            f.front(&[("ARRAYS", arrays.join(", ")), ("CALL", call.join(", "))])
+            f.front(&[("ARRAYS", arrays.concat()), ("CALL", call.join(", "))])
         };
         let slices = numbers.iter().map(|x| [x.address(), x.len() as u64]);
         let slices = slices.chain(indices.iter().map(|x| [x.address(), x.len() as u64]));
@@ -137,13 +140,12 @@ impl<F: DeviceText> Loops<F> for Cuda {
     where
         F: Reduction<IN>,
     {
+        let (identity, f) = (f.identity(), Statement::of(f, "reduce_items", n, [IN, 0, 0])?);
         inputs.iter().try_for_each(|x| check_at_least("reduce_items", "inputs", x.len(), n))?;
         check_value::<F::Value>("reduce_items", 64)?;
-        let identity = f.identity();
         if n == 0 {
             return Ok(identity);
         }
-        let f = Statement::of(f, "reduce_items", n, [IN, 0, 0])?;
         let front = || {
             let commutes = u8::from(F::COMMUTES).to_string();
             f.front(&[("ARRAYS", self::inputs(IN)), ("READ", read(IN)), ("COMMUTES", commutes)])
@@ -177,10 +179,10 @@ impl<F: DeviceText> Loops<F> for Cuda {
     where
         F: Reduction<IN>,
     {
+        let f = Statement::of(f, "scan_items", n, [IN, 0, 0])?;
         inputs.iter().try_for_each(|x| check_at_least("scan_items", "inputs", x.len(), n))?;
         check_at_least("scan_items", "out", out.len(), n)?;
         check_value::<F::Value>("scan_items", 32)?;
-        let f = Statement::of(f, "scan_items", n, [IN, 0, 0])?;
         let front = f.front(&[("ARRAYS", self::inputs(IN)), ("READ", read(IN))]);
         let inputs = inputs.map(Argument::from);
         self.scan_level(n, &f, &front, "scan_items", &inputs, out)

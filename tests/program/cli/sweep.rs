@@ -66,7 +66,7 @@ fn a_sweep_writes_what_its_reports_say() {
     let mut totals: Vec<f64> =
         runs.iter().step_by(2).take(3).map(|run| run["report"]["total_seconds"].as_f64().unwrap()).collect();
     totals.sort_by(f64::total_cmp);
-    let shown: f64 = cells[8].parse().unwrap();
+    let shown: f64 = cells[9].parse().unwrap();
     assert!((shown / totals[1] - 1.0).abs() < 6e-3, "{line}, {totals:?}");
     let svg = read_to_string(&figure).unwrap();
     assert_eq!(svg.matches("class=\"series\"").count(), 6);
