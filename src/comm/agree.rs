@@ -68,4 +68,19 @@ mod tests {
             assert_eq!(on_ranks(3, |comm| agree(comm, agree(comm, Ok(comm.rank()))).unwrap()), [0, 1, 2]);
         }
     }
+
+    /// Of several failed ranks the lowest reports, and all others name it.
+    #[test]
+    fn the_lowest_of_several_failed_ranks_keeps_its_error() {
+        let ends = on_ranks(5, |comm| match comm.rank() {
+            rank @ (1 | 3) => agree(comm, Err::<(), _>(Error::Invalid(format!("rank {rank}")))).unwrap_err(),
+            _ => agree(comm, Ok(())).unwrap_err(),
+        });
+        for (rank, end) in ends.into_iter().enumerate() {
+            match end {
+                Error::Invalid(text) => assert_eq!((rank, &*text), (1, "rank 1")),
+                other => assert!(rank != 1 && matches!(other, Error::Elsewhere { rank: 1 }), "rank {rank}: {other}"),
+            }
+        }
+    }
 }

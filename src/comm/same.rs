@@ -159,4 +159,18 @@ mod tests {
             assert!(found.iter().all(|&found| found == expected), "{failed:?}: {found:?}");
         }
     }
+
+    /// Texts of other lengths than that of rank 0, of which all of it is compared, and no more.
+    #[test]
+    fn longer_and_shorter_values_are_shown_as_they_are() {
+        for (value, cut) in [("12345", "12345"), ("", ""), (&*"x".repeat(250), &*("x".repeat(200) + "..."))] {
+            let results = on_ranks(3, |comm| {
+                let value = if comm.rank() == 1 { value } else { "44" };
+                same(comm, &settings(&[("a", "1"), ("b", value), ("c", "3")])).unwrap_err().to_string()
+            });
+            let expected = format!("rank 1 differs from rank 0 in b: {cut}, and 44 on rank 0; give all ranks the same");
+            assert_eq!(results[1], expected);
+            assert!(results[0].contains("rank 1 failed") && results[0] == results[2], "{results:?}");
+        }
+    }
 }

@@ -119,3 +119,36 @@ impl Staging for Threads {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::comm::Neighbour;
+    use crate::space::Serial;
+
+    /// Scalars change within their slots, and not at all once a method has stopped.
+    #[test]
+    fn scalars_change_until_the_stop() {
+        let mut sums = Reductions::new(&Serial, 1, 4).unwrap();
+        sums.scalars = vec![1.0, 2.0, 3.0, 0.0];
+        sums.stop = Some(3);
+        let double = |sums: &mut Reductions<Threads>, slots| {
+            Serial.change_scalars(sums, slots, &mut |scalars| scalars.iter_mut().for_each(|scalar| *scalar *= 2.0))
+        };
+        double(&mut sums, 1..3).unwrap();
+        assert_eq!(sums.scalars, [1.0, 4.0, 6.0, 0.0]);
+        assert!(double(&mut sums, 2..5).unwrap_err().to_string().contains("`scalars`"));
+        sums.scalars[3] = 1.0;
+        double(&mut sums, 0..3).unwrap();
+        assert_eq!(sums.scalars, [1.0, 4.0, 6.0, 1.0]);
+    }
+
+    #[test]
+    fn lists_and_bytes_of_an_exchange_are_those_by_hand() {
+        let neighbour = |rank, send: &[u32], receive| Neighbour { rank, send: send.to_vec(), receive };
+        let neighbours = vec![neighbour(0, &[3, 0], 4..6), neighbour(2, &[], 6..7), neighbour(5, &[0, 1], 7..7)];
+        assert_eq!(send_list(&Map::new(9, 4, neighbours).unwrap()).unwrap(), [3, 0, 0, 1]);
+        // An index and a value of each that is sent, a value of each that is received.
+        assert_eq!(Threads::exchange_bytes(5, 3), [5 * (4 + 8) + 3 * 8, 0]);
+    }
+}

@@ -213,4 +213,52 @@ mod tests {
         let spread = reports[0][1].spread.clone().unwrap();
         assert_eq!((spread.p10_seconds, spread.median_seconds, spread.p90_seconds), (4.0, 4.5, 5.0));
     }
+
+    /// Ranks with other costs, a phase that has a cost and never ran, and a triad that measured nothing.
+    #[test]
+    fn costs_of_ranks_are_added_and_the_run_has_the_flops_of_assembly_and_cg() {
+        let reports = on_ranks(2, |comm| {
+            let (phases, more) = (Phases::default(), comm.rank() as u64);
+            phases.add("fill", 3, 1.5);
+            phases.set_cost("fill", Cost { bytes: 100 + more, flops: 10 + 2 * more });
+            phases.add("cg", 4, [1.0, 4.0][comm.rank()]);
+            phases.set_cost("cg", Cost { bytes: 1000, flops: 7 });
+            phases.set_cost("halo", Cost { bytes: 8, flops: 8 });
+            phases.add_call("total", 8.0);
+            phases.report(comm, 500, Some(0.0))
+        });
+        let numbers =
+            |row: &PhaseReport| (row.calls, row.seconds, row.bytes, row.flops, row.imbalance, row.us_per_node);
+        let found: Vec<_> = reports[0].iter().map(|row| (row.name.as_str(), numbers(row))).collect();
+        let [fill, cg] = [(3, 1.5, 603.0, 66.0, 1.0, 1000.0), (4, 4.0, 8000.0, 56.0, 1.6, 2000.0)];
+        assert_eq!(found, [("fill", fill), ("cg", cg), ("total", (1, 8.0, 0.0, 122.0, 1.0, 16000.0))]);
+        assert!(reports[0].iter().all(|row| row.triad_fraction.is_none()) && reports[1] == reports[0]);
+    }
+
+    #[test]
+    fn single_times_are_known_of_a_thousand_calls() {
+        let phases = Phases::default();
+        (0..1000).for_each(|_| phases.add_call("fill", 1.0));
+        assert!(phases.report(&Solo, 1, None)[0].spread.is_some());
+        phases.add_call("fill", 1.0);
+        let row = &phases.report(&Solo, 1, None)[0];
+        assert_eq!((row.calls, row.seconds, row.spread.is_some()), (1001, 1001.0, false));
+        assert_eq!(phases.totals()[0].times.len(), 1000);
+    }
+
+    /// Spreads belong to the phases that have them, whatever stands between; parts of parts follow their part.
+    #[test]
+    fn phases_keep_their_own_times_in_the_tree() {
+        let phases = Phases::default();
+        [1.0, 2.0].iter().for_each(|&seconds| phases.add_call("a/b/c", seconds));
+        phases.add("x", 2, 1.0);
+        [3.0, 5.0].iter().for_each(|&seconds| phases.add_call("a/b", seconds));
+        [7.0, 11.0].iter().for_each(|&seconds| phases.add_call("a", seconds));
+        let rows = phases.report(&Solo, 10, None);
+        let found: Vec<_> = rows
+            .iter()
+            .map(|row| (row.name.as_str(), row.spread.as_ref().map(|spread| spread.median_seconds)))
+            .collect();
+        assert_eq!(found, [("x", None), ("a", Some(9.0)), ("a/b", Some(4.0)), ("a/b/c", Some(1.5))]);
+    }
 }

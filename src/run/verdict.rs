@@ -245,4 +245,45 @@ mod tests {
             broken.len() == 3 && broken[0].starts_with("matrix not symmetric") && broken[1].contains("Newton step 0")
         );
     }
+
+    /// A Jacobian that is not positive definite is explained by the start of Newton's iteration, if a solve came before it and each was
+    /// solved to its tolerance.
+    #[test]
+    fn a_breakdown_names_newtons_start_after_a_solved_step_only() {
+        let breakdown = Error::Breakdown { iteration: 3, curvature: -1.0, residual: 0.5 };
+        let not_finite = |quantity, value| Error::NotFinite { method: "CG", quantity, value, iteration: 2 };
+        let step = |reason| crate::solve::NewtonStep {
+            residual: 1.0,
+            length: 1.0,
+            linear: crate::solve::SolveInfo { reason, ..Default::default() },
+        };
+        let (solved, given) = (step(Reason::RelativeTolerance), step(Reason::Iterations));
+        for (error, steps, names) in [
+            (&breakdown, vec![], false),
+            (&breakdown, vec![solved], true),
+            (&breakdown, vec![solved, given], false),
+            (&Error::Indefinite { pivot: 1, value: -3.0 }, vec![solved], true),
+            (&not_finite("p.Ap", f64::NAN), vec![solved], true),
+            (&not_finite("p.Ap", f64::INFINITY), vec![solved], false),
+            (&not_finite("||r||", f64::NAN), vec![solved], false),
+            (&Error::NotConverged { method: "CG", iterations: 3, residual: 1.0, tolerance: 0.5 }, vec![solved], false),
+        ] {
+            let found = failure(|n| (n.newton.stopped, n.newton.info.steps) = (Some(error.clone()), steps));
+            assert!(
+                found.starts_with(&error.to_string()) && found.contains("Newton started from 0") == names,
+                "{found}"
+            );
+        }
+    }
+
+    /// The first solve that departs is named by its number, and each that does.
+    #[test]
+    fn each_solve_is_judged_by_its_own_limit() {
+        let solve = |target, residual| Solved { target, residual, solution: 0.0, rounding: 0.0 };
+        let found = failures(|n| n.solves = vec![solve(1.0, 10.0), solve(0.5, 5.5), solve(2.0, 20.5)]);
+        let start = |step| format!("linear solve of Newton step {step}: true residual ");
+        assert_eq!(found.len(), 2, "{found:?}");
+        assert!(found[0].starts_with(&(start(1) + "5.500e0 exceeds 5.000e0")), "{found:?}");
+        assert!(found[1].starts_with(&(start(2) + "2.050e1 exceeds 2.000e1")), "{found:?}");
+    }
 }

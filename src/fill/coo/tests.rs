@@ -263,3 +263,18 @@ fn constrained_sums_equal_dense_products() {
         }
     }
 }
+
+/// Offsets of 8 bytes, 4 per slot and bound; positions of 1 byte, of 2 where a row may have more than 255 columns.
+#[test]
+fn the_bytes_of_a_plan_are_those_by_hand() {
+    let plan = Coo::new(&Serial, 3, 4, &[0, 2, 2, 0, 1], &[1, 3, 3, 0, 2]).unwrap();
+    assert_eq!(plan.bytes(), 8 * 4 + 4 * 5 + 5 + 4 * 2);
+    // Runs of 2: a slot each.
+    let plan = Coo::new(&Serial, 3, 4, &[0, 0, 2, 2, 1, 1], &[1, 3, 3, 0, 2, 1]).unwrap();
+    assert_eq!(plan.bytes(), 8 * 4 + 4 * 3 + 6 + 4 * 2);
+    let (i, j): (Vec<u32>, Vec<u32>) = (0..300).map(|k| (k % 2, k)).unzip();
+    let long: Vec<u32> = (0..600).map(|k| u32::from(k == 300)).collect();
+    let columns: Vec<u32> = (0..600).collect();
+    assert_eq!(Coo::new(&Serial, 2, 300, &i, &j).unwrap().bytes(), 8 * 3 + 4 * 300 + 300 + 4 * 2);
+    assert_eq!(Coo::new(&Serial, 2, 600, &long, &columns).unwrap().bytes(), 8 * 3 + 4 * 600 + 2 * 600 + 4 * 2);
+}

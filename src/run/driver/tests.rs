@@ -201,3 +201,55 @@ fn ranks_that_cannot_fix_their_order_are_refused() {
     let text = text.unwrap_err().to_string();
     assert!(text.starts_with("run.deterministic (--deterministic): ") && text.contains("rank order"), "{text}");
 }
+
+/// The errors at cubature points of each rank's elements, joined by hand, and three times those of interpolating the exact solution; on
+/// ranks that differ.
+#[test]
+fn errors_at_points_are_those_of_all_ranks() {
+    use crate::element::ElementType;
+    use crate::fill::{Assemble, FieldErrors};
+    use crate::run::deck::ProblemKind;
+    use crate::run::judged::on_host;
+    for (kind, element, dofs) in [
+        (ProblemKind::Poisson, ElementType::Hex8, 1),
+        (ProblemKind::Heat, ElementType::Tet10, 1),
+        (ProblemKind::Elasticity, ElementType::Hex8, 3),
+    ] {
+        let mut deck = Deck::default();
+        (deck.problem.kind, deck.mesh.element) = (kind, element);
+        (deck.mesh.nodes, deck.mesh.size) = (Nodes::new([9, 11, 13]).ok(), [1.0, 0.75, 1.25]);
+        let of_rank = on_ranks_that_add(1, 3, |comm| {
+            let space = Threads::new(2).unwrap();
+            let Solution { mesh, field, report } = solution_on(&space, &deck, comm, &silent).unwrap();
+            let case = Case::new(&deck, mesh.spec());
+            let owned = mesh.map.owned_count();
+            let exact = |x: [f64; 3]| case.at(x);
+            let own = space.field_errors(on_host(&mesh), owned, dofs, &field, &exact).unwrap();
+            (report, own, mesh.map.global_count() as f64)
+        });
+        let all = of_rank.iter().fold(FieldErrors::default(), |all, (_, own, _)| all.with(own.clone()));
+        assert!(of_rank.iter().any(|(_, own, _)| own.max != all.max), "{kind}: no rank differs");
+        let (report, _, nodes) = &of_rank[0];
+        let near = |found: f64, expected: f64, what: &str| {
+            assert!((found / expected - 1.0).abs() < 1e-9, "{kind} on {element}, {what}: {found}, expected {expected}");
+        };
+        near(report.error_max, all.max / all.scale, "largest");
+        near(report.error_l2, (all.square / all.scale_square).sqrt(), "L2");
+        near(report.error_bound, 3.0 * all.interpolation / all.scale, "bound");
+        let residual = report.history.last().unwrap().residual;
+        let modes = [1.0, 0.75, 1.25f64].map(|edge| (std::f64::consts::PI / edge).powi(2));
+        let volume = 0.75 * 1.25;
+        match report.problem.conductivity {
+            None => {
+                let lambda = modes.iter().sum::<f64>() * volume / nodes;
+                near(report.algebraic_error, residual / lambda / nodes.sqrt() / all.scale, "algebraic");
+            }
+            // The largest temperature is 2, whatever the points.
+            Some(k) => near(
+                report.algebraic_error,
+                residual / (k * modes[2] * volume / nodes) / nodes.sqrt() / 2.0,
+                "algebraic",
+            ),
+        }
+    }
+}

@@ -211,4 +211,31 @@ mod tests {
         assert!(table.contains("free memory 131072.0 MiB on the GPU, 65536.0 MiB on the host\nTOO LARGE: "), "{table}");
         assert!(table.lines().all(|line| line.len() <= 80), "{table}");
     }
+
+    /// MiB and bytes per node of each stage, and of the peak, from the bytes of the forecast.
+    #[test]
+    fn the_table_has_the_forecast_in_its_units() {
+        let mut dry = dry_run(&deck([9, 8, 7]), &Solo, &silent).unwrap();
+        let mib = f64::from(1 << 20);
+        dry.largest.forecast.stages = [504 << 10, 504 << 20, 504, 3 * (504 << 19)];
+        (dry.largest.forecast.vtk, dry.largest.free) = (504 << 18, Some([5 << 19, 7 << 20]));
+        let table = dry.table();
+        for (name, bytes, per_node) in [
+            ("mesh", 504 << 10, "1024.0"),
+            ("graph", 504 << 20, "1048576.0"),
+            ("setup", 504, "1.0"),
+            ("solve", 3 * (504 << 19), "1572864.0"),
+            ("vtk", 504 << 18, "262144.0"),
+        ] {
+            let cells =
+                [name.to_string(), bytes.to_string(), format!("{:.1}", f64::from(bytes) / mib), per_node.into()];
+            assert!(table.lines().any(|line| line.split_whitespace().eq(cells.iter())), "{cells:?}: {table}");
+        }
+        assert!(table.ends_with("\nfree memory 2.5 MiB\nFITS: peak 756.0 MiB, 1572864.0 B/node\n"), "{table}");
+        // A file for VTK is composed on the host: it is not in the peak of a GPU.
+        dry.largest.forecast.vtk = 504 << 21;
+        assert!(dry.table().ends_with("FITS: peak 1008.0 MiB, 2097152.0 B/node\n"), "{}", dry.table());
+        dry.device = "a GPU".into();
+        assert!(dry.table().ends_with("FITS: peak 756.0 MiB, 1572864.0 B/node\n"), "{}", dry.table());
+    }
 }

@@ -189,3 +189,46 @@ fn a_ghost_and_a_sent_value_cost_what_they_do_by_hand() {
         assert_eq!(found, [ghost, 4 + 4 + 8], "{operator:?} {variant:?}");
     }
 }
+
+/// Three unknowns per node: each sent one has a place in the lists of the exchange and of the map, which is made anew, and in the message;
+/// a node has one place in the map of nodes.
+#[test]
+fn a_sent_node_of_several_unknowns_costs_what_they_do_by_hand() {
+    let part = BoxPart::new(&BoxSpec::new([5, 7, 11], [1.0; 3], CoordinateMap::None).unwrap(), 0, 2).unwrap();
+    let sizes = Sizes::of(&part, ElementType::Hex8, 3, true);
+    let solve = |sizes: &Sizes| {
+        let choices = Choices {
+            graph: Graph::Gather,
+            fill: fill::Strategy::Gather,
+            kernel: fill::Kernel::Table,
+            workset: fill::Workset::default(),
+            storage: Format::Crs.into(),
+            operator: Operator::Assembled,
+            variant: CgVariant::Classic,
+            threads: 1,
+        };
+        Forecast::of::<Threads>(sizes, &choices).stages[3]
+    };
+    let more = |sizes: Sizes| solve(&sizes) - solve(&Sizes::of(&part, ElementType::Hex8, 3, true));
+    assert_eq!(more(Sizes { sent: sizes.sent + 1, ..sizes }), 4 + 3 * (4 + 4 + 8));
+    // Coordinates and faces of a ghost; of each unknown an item of CG's vector, of Newton's, and a received value.
+    assert_eq!(more(Sizes { ghosts: sizes.ghosts + 1, ..sizes }), 25 + 3 * (8 + 8 + 8));
+    // Conditions: a fixed node has 3 rows and 6 entries of its own block, a pair 9.
+    let conditions = |sizes: Sizes| {
+        fill::Dirichlet::bytes(&sizes) - fill::Dirichlet::bytes(&Sizes { fixed: 0, cleared: 0, ..sizes })
+    };
+    assert_eq!(conditions(Sizes { fixed: 1, cleared: 0, ..sizes }), 3 * 4 + 6 * 8);
+    assert_eq!(conditions(Sizes { fixed: 0, cleared: 1, ..sizes }), 9 * 8);
+}
+
+/// Set-up and solve have what is added; what the host needs is compared with what is free there, and named.
+#[test]
+fn additions_and_memory_of_the_host_are_in_their_stages() {
+    let forecast = Forecast { nodes: 1000, stages: [100, 300, 200, 400], staging: 50, vtk: 70 };
+    assert_eq!(forecast.clone().with(7), Forecast { stages: [100, 300, 207, 407], ..forecast.clone() });
+    forecast.check(&Solo, 400, 70).unwrap();
+    for (free, stage, fitting) in [(69, "vtk", 985), (49, "mesh", 980)] {
+        let text = forecast.check(&Solo, 400, free).unwrap_err().to_string();
+        assert!(text.contains(&format!("stage `{stage}`")) && text.contains(&format!("about {fitting} ")), "{text}");
+    }
+}

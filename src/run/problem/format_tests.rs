@@ -190,3 +190,52 @@ fn ranks_of_a_host_agree_on_a_format() {
         [[true; 2], [true; 2], [false; 2]]
     );
 }
+
+/// A copy reads 8 bytes and writes those of a value; the fused kernel has its own flops; `gather` writes each sum once.
+#[test]
+fn copies_and_fills_move_what_they_do_by_hand() {
+    let mut deck = deck(ProblemKind::Heat, [9, 8, 7], "none");
+    let (nodes, elements, entries) = (504.0, 336.0, 25.0 * 22.0 * 19.0);
+    let of_call = |report: &Report, name: &str| {
+        let phase = report.phases.iter().find(|phase| phase.name == name).unwrap();
+        [phase.bytes, phase.flops].map(|all| (all / phase.calls as f64).round())
+    };
+    for (format, values, item) in [
+        (Format::Crs, Precision::F32, 4.0),
+        (Format::Pattern, Precision::F32, 4.0),
+        (Format::Pattern, Precision::F64, 8.0),
+    ] {
+        let report = run(&deck, Choice::Given(format), values);
+        assert_eq!(of_call(&report, "format"), [(8.0 + item) * entries, 0.0], "{format} {values}");
+    }
+    // Ids and positions of 8 nodes, coordinates and unknowns.
+    let inputs = (32.0 + 64.0) * elements + 32.0 * nodes;
+    deck.fill.kernel = Choice::Given(crate::fill::Kernel::Fused);
+    for (fill, sum) in [
+        (crate::fill::Strategy::Scatter, 24.0),
+        (crate::fill::Strategy::Colour, 24.0),
+        (crate::fill::Strategy::Gather, 8.0),
+    ] {
+        deck.fill.strategy = Choice::Given(fill);
+        let report = run(&deck, Choice::Given(Format::Crs), Precision::F64);
+        let [bytes, flops] = of_call(&report, "fill");
+        let stored = bytes - inputs - sum * (entries + nodes);
+        assert_eq!(flops, crate::element::MOMENTS_FLOPS as f64 * elements, "{fill}");
+        // Element matrices of a small box stay in the caches, or all of them are written and read.
+        assert!([0.0, 2.0 * 72.0 * 8.0 * elements].contains(&stored), "{fill}: {stored}");
+    }
+}
+
+/// The limit itself is few rows, and halves are of symmetric matrices only.
+#[test]
+fn a_forecast_expects_what_the_run_will_choose() {
+    let of = |rows: usize, is_symmetric: bool| {
+        let shape = RowShape { rows, entries: 27 * rows, padded: 27 * rows, longest: 27, is_symmetric };
+        auto_format::expected::<Threads>(&Deck::default(), shape).format
+    };
+    let few = 1 << 15;
+    assert_eq!(
+        [of(few, true), of(few + 1, true), of(few + 1, false)],
+        [Format::Crs, Format::Symmetric, Format::Pattern]
+    );
+}

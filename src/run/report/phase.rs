@@ -113,4 +113,21 @@ mod tests {
         assert_eq!(spread(&times), (1.0, 5.0, 9.0, true));
         assert_eq!(spread(&[1.0, 2.0, 3.0, 4.0, 5.0]), (1.4, 3.0, 4.6, true));
     }
+
+    #[test]
+    fn rates_are_amounts_over_seconds_and_null_of_nothing() {
+        let row = PhaseReport::new("cg", 4, 2.0, 1.6, 3e9, 5e9, 1000, Some(6.0));
+        assert_eq!((row.gb_per_s, row.gflop_per_s, row.triad_fraction), (Some(1.5), Some(2.5), Some(0.25)));
+        assert_eq!((row.us_per_node, row.imbalance, row.bytes, row.flops), (500.0, 1.25, 3e9, 5e9));
+        let nothing = PhaseReport::new("cg", 0, 0.0, 0.0, 3e9, 0.0, 1000, Some(6.0));
+        assert_eq!((nothing.gb_per_s, nothing.gflop_per_s, nothing.triad_fraction), (None, None, None));
+        assert_eq!((nothing.us_per_node, nothing.imbalance), (0.0, 1.0));
+    }
+
+    /// A spread of exactly 30 % of the median is not noisy.
+    #[test]
+    fn times_are_noisy_above_their_limit() {
+        let noisy = |highest: f64| SpreadReport::new(&[10.0, 10.0, highest]).noisy;
+        assert_eq!([12.5, 13.0, 13.125].map(noisy), [false, false, true]);
+    }
 }

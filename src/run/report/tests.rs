@@ -130,3 +130,58 @@ fn the_table_is_aligned_and_ends_with_the_verdict() {
     assert!(!Report { verified: false, ..sample() }.is_good());
     assert!(table.contains("\nchecks      algebraic error 1.0e-9, asymmetry of the matrix 1.0e-17\nPASS"), "{table}");
 }
+
+/// Every number of the tables, from values that differ.
+#[test]
+fn the_tables_have_the_numbers_of_the_report_in_their_units() {
+    let spread = SpreadReport { p10_seconds: 1e-3, median_seconds: 2e-3, p90_seconds: 3.5e-3, noisy: true };
+    let cg = PhaseReport::new("cg", 4, 2.0, 1.6, 8e9, 5e9, 27, Some(20.0));
+    let phases = vec![
+        PhaseReport { spread: Some(spread), ..PhaseReport::new("fill", 3, 0.5, 0.5, 0.0, 0.0, 27, Some(20.0)) },
+        cg,
+        PhaseReport::new("total", 1, 4.0, 4.0, 0.0, 5e9, 27, Some(20.0)),
+    ];
+    let level = |rows, entries, seconds| LevelReport { rows, entries, seconds };
+    let report = Report {
+        rating: RatingReport::new(&phases, 54, 4.0, false),
+        phases,
+        triad_gb_per_s: Some(20.0),
+        levels: vec![level(1000, 27_000, 2e-3), level(125, 2700, 0.5e-3), level(8, 64, 0.25e-3)],
+        plain_start_residual: Some(0.125),
+        pair_map: Some(PairMapReport {
+            capacity: 40,
+            load: Some(0.525),
+            longest_probe: Some(7),
+            failed_inserts: 3,
+            retries: 1,
+            duplicates: Some(201),
+        }),
+        ..sample()
+    };
+    let rating = &report.rating;
+    assert_eq!((rating.cg_gflop_per_s, rating.cg_triad_fraction), (Some(2.5), Some(0.2)));
+    assert_eq!((rating.total_gflop_per_s, rating.unknowns_per_second, rating.verified), (Some(1.25), 13.5, false));
+    let table = report.table();
+    let has = |cells: &[&str]| {
+        assert!(table.lines().any(|line| line.split_whitespace().eq(cells.iter().copied())), "{cells:?}: {table}");
+    };
+    has(&["0", "4.400e0", "5", "12", "1.000e-9", "2.000e-9"]);
+    has(&["0", "1000", "27000", "1.000", "2.000"]);
+    has(&["1", "125", "2700", "1.100", "0.500"]);
+    has(&["2", "8", "64", "1.102", "0.250"]);
+    has(&["fill", "3", "0.5000", "6172.83951", "-", "-", "-", "1.00"]);
+    has(&["cg", "4", "2.0000", "18518.51852", "4.00", "20", "%", "2.50", "1.25"]);
+    has(&["fill", "3", "1.000", "2.000", "3.500", "noisy"]);
+    for line in [
+        "triad       20.0 GB/s",
+        "peak memory 1.0 MiB, 38836 B/node",
+        "rating      CG 2.50 GFLOP/s (20 % of triad), all 1.25 GFLOP/s,",
+        "start       from coarser boxes; at the boundary values ||F|| is 1.250e-1",
+        "pair map    40 slots, 52.5 % full, longest probe 7, 201 duplicates",
+        "            3 failed inserts, 1 retry",
+        "errors      max 1.000e-3, bound 2.000e-2, L2 5.000e-4",
+    ] {
+        assert!(table.contains(line), "{line}: {table}");
+    }
+    assert!(table.contains("1.350e1 unknowns/s") && table.contains("NOT VERIFIED"), "{table}");
+}

@@ -157,3 +157,72 @@ fn a_wrong_result_and_a_broken_promise_fail() {
     assert!(difference(&[f64::NAN], &[1.0]).is_nan() && difference(&[], &[1.0]) == f64::INFINITY);
     assert!(same_bits(&[0.5], &[0.5]) && !same_bits(&[0.0], &[-0.0]));
 }
+
+/// Twice as fast is a ratio of 2; what a device does not offer has none.
+#[test]
+fn ratios_are_those_of_the_papers_time_to_the_own() {
+    let compared =
+        |seconds: Option<f64>, is_papers| Compared { median_seconds: seconds, is_papers, ..Compared::default() };
+    let all =
+        vec![compared(Some(3.0), false), compared(Some(6.0), true), compared(None, false), compared(Some(24.0), false)];
+    let found: Vec<_> = Compared::with_ratios(all).into_iter().map(|strategy| strategy.speedup).collect();
+    assert_eq!(found, [Some(2.0), Some(1.0), None, Some(0.25)]);
+}
+
+#[test]
+fn the_memory_of_a_strategy_is_that_of_all_ranks() {
+    let found = on_three(1 << 40, |study| {
+        let own = crate::run::forecast::Forecast::of::<Threads>(&study.sizes, &study.papers).peak();
+        (own, study.fits(&study.papers).unwrap(), counted(study, || Ok(0), |_| 0.0).unwrap().run_bytes)
+    });
+    let sum: u64 = found.iter().map(|(own, ..)| own).sum();
+    assert!(found[0].0 != found[1].0 && found.iter().all(|(_, all, shown)| (*all, *shown) == (sum, sum)), "{found:?}");
+}
+
+/// The largest difference of all ranks counts, and a result that is no number on one of them differs infinitely.
+#[test]
+fn differences_are_those_of_the_worst_rank() {
+    for (number, expected) in [(0.25, 0.25), (f64::NAN, f64::INFINITY)] {
+        let found = on_three(1 << 40, |study| {
+            let of_rank = if study.comm.rank() == 2 { 1.0 + number } else { 1.0 };
+            let mut reference = Some(vec![vec![1.0]]);
+            let compare = (&mut reference, largest_difference as fn(&Numbers, &Numbers) -> f64);
+            let numbers = |(): &mut (), (): &()| Ok(vec![vec![of_rank]]);
+            study.measured(Compared::default(), &study.papers, compare, || Ok(()), |()| Ok(()), numbers).unwrap()
+        });
+        assert!(found.iter().all(|compared| compared.difference == Some(expected)), "{found:?}");
+        assert!(found.iter().all(|compared| !compared.is_right()));
+    }
+}
+
+/// Milliseconds, MiB over all ranks, and differences: whole numbers of graphs, relative ones of values.
+#[test]
+fn the_table_has_the_numbers_of_a_strategy_in_its_units() {
+    let mut study = strategies_on(&Serial, &deck([5, 5, 5]), 1, &Solo, &silent).unwrap();
+    for (step, promise) in [("graph", Promise::Identical), ("fill", Promise::SameBits), ("product", Promise::AnyOrder)]
+    {
+        let made_up = Compared {
+            step,
+            name: "made-up".into(),
+            is_papers: true,
+            median_seconds: Some(1.25e-3),
+            speedup: Some(0.375),
+            run_bytes: 5 << 19,
+            difference: Some(2.0),
+            tolerance: 3.0,
+            promise,
+            is_repeatable: Some(true),
+            ..Compared::default()
+        };
+        study.strategies.push(made_up);
+    }
+    let table = study.table();
+    let found: Vec<Vec<&str>> = table
+        .lines()
+        .filter(|line| line.starts_with("made-up"))
+        .map(|line| line.split_whitespace().collect())
+        .collect();
+    let start = ["made-up", "(papers)", "1.250", "0.38", "2.5"];
+    let expected = [["2", "integers"].as_slice(), &["2.0e0", "fixed"], &["2.0e0", "any", "order"]];
+    assert_eq!(found, expected.map(|end| [&start[..], end].concat()));
+}

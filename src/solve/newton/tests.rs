@@ -286,3 +286,58 @@ fn a_better_start_is_taken_and_a_worse_one_is_not() {
     let (info, _, [alone, with_slope]) = run(None, params);
     assert!(!info.is_improved && alone >= 2 && with_slope == info.steps.len(), "{alone} {with_slope}");
 }
+
+/// Residuals by position; each step is -1.
+struct Positions(&'static [(f64, f64)]);
+
+impl NonlinearProblem<Threads> for Positions {
+    fn rows(&self) -> usize {
+        1
+    }
+    fn assemble(&mut self, x: &mut [f64], residual: &mut [f64]) -> Result<()> {
+        residual[0] = self.0.iter().find(|at| at.0 == x[0]).expect("a position of the table").1;
+        Ok(())
+    }
+    fn solve(&mut self, _: &[f64], _: &[f64], delta: &mut [f64], _: Option<f64>) -> Result<SolveInfo> {
+        delta[0] = -1.0;
+        Ok(SolveInfo::default())
+    }
+}
+
+/// A full step has to let the residual fall by 1e-4 of itself, half a step by half of that; a NaN has not fallen. Only steps that are kept
+/// are observed.
+#[test]
+fn a_step_is_halved_unless_the_residual_falls_by_its_part() {
+    for (table, length, norms) in [
+        (&[(0.0, 1.0), (1.0, 0.9998), (2.0, 1e-9)][..], 1.0, [1.0, 0.9998]),
+        (&[(0.0, 1.0), (1.0, 0.99995), (0.5, 0.99994), (1.5, 1e-9)], 0.5, [1.0, 0.99994]),
+        (&[(0.0, 1.0), (1.0, 0.99995), (0.5, 0.99996), (0.25, 0.5), (1.25, 1e-9)], 0.25, [1.0, 0.5]),
+        (&[(0.0, 1.0), (1.0, f64::NAN), (0.5, f64::INFINITY), (0.25, 0.5), (1.25, 1e-9)], 0.25, [1.0, 0.5]),
+    ] {
+        let (mut x, mut info, mut seen) = ([0.0], NewtonInfo::default(), Vec::new());
+        let observe = &mut |step, norm| seen.push((step, norm));
+        newton(&Serial, &Solo, &mut Positions(table), &mut x, NewtonParams::new(1e-6, 5), observe, &mut info).unwrap();
+        assert_eq!(info.steps.iter().map(|step| step.length).collect::<Vec<_>>(), [length, 1.0]);
+        assert_eq!(seen, [(0, norms[0]), (1, norms[1]), (2, 1e-9)]);
+        assert_eq!((x[0], info.residual, info.initial_residual), (1.0 + length, 1e-9, 1.0));
+    }
+}
+
+/// After its last halving the method ends with the residual that it reached, and the target that it missed.
+#[test]
+fn a_line_search_that_fails_says_what_it_reached() {
+    let table = &[(0.0, 4.0), (1.0, 8.0), (0.5, 7.0), (0.25, 6.0)];
+    let params = NewtonParams { max_halvings: 2, absolute: 0.5, ..NewtonParams::new(1e-6, 5) };
+    let (mut x, mut info) = ([0.0], NewtonInfo::default());
+    let end = newton(&Serial, &Solo, &mut Positions(table), &mut x, params, &mut |_, _| {}, &mut info);
+    let Err(Error::NotConverged { method, iterations, residual, tolerance }) = end else { panic!("{end:?}") };
+    assert_eq!((method, iterations, residual, tolerance), ("Newton's line search", 1, 6.0, 0.5));
+    assert_eq!((info.residual, info.steps[0].length, info.steps[0].residual), (6.0, 0.25, 4.0));
+    // Without halvings a step is taken whatever the residual.
+    let info = run(
+        &mut Positions(&[(0.0, 4.0), (1.0, 8.0), (2.0, 1e-9)]),
+        &mut [0.0],
+        NewtonParams { max_halvings: 0, ..params },
+    );
+    assert_eq!(info.unwrap().steps.iter().map(|step| step.residual).collect::<Vec<_>>(), [4.0, 8.0]);
+}

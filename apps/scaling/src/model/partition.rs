@@ -182,4 +182,29 @@ mod tests {
         assert_ne!(hash(0, 1, &nodes), hash(1, 0, &nodes));
         assert_ne!(hash(0, 1, &nodes), hash(0, 1, &[[0, 0, 1], [4, 4, 3]]));
     }
+
+    /// A line of n nodes has 3 n - 2 pairs of neighbours; sums over parts are those of the box, and maxima of a part.
+    #[test]
+    fn sums_over_parts_are_those_of_the_box() {
+        let nodes = [7, 5, 9];
+        let entries: u64 = nodes.iter().map(|nodes| 3 * nodes - 2).product();
+        for (ranks, imbalance) in [(1, 0.0), (4, 0.0), (5, 60.0), (6, 0.0)] {
+            let found = Partition::uneven(nodes, ranks, imbalance).unwrap();
+            let spec = BoxSpec::unit(nodes, CoordinateMap::None).unwrap().with_imbalance(imbalance).unwrap();
+            let parts: Vec<BoxPart> = (0..ranks).map(|rank| BoxPart::new(&spec, rank, ranks).unwrap()).collect();
+            let most = |of: &dyn Fn(&BoxPart) -> u64| parts.iter().map(of).max().unwrap();
+            // Values and columns 12 per entry, an offset more per part; x with its ghosts, y and the updates 88 per row.
+            let bytes = 12 * entries + 8 * (315 + ranks as u64) + 8 * (315 + found.ghosts) + 80 * 315;
+            assert_eq!((found.bytes, found.ranks, found.nodes), (bytes, ranks, nodes));
+            assert_eq!(found.owned_max, most(&|part| part.owned().count()));
+            assert_eq!(found.ghosts_max, most(&|part| part.used().count() - part.owned().count()));
+            assert_eq!(found.neighbours_max as u64, most(&|part| part.neighbours().len() as u64));
+            assert_eq!(found.elements, parts.iter().map(|part| part.elements().count()).sum::<u64>());
+            assert!((found.duplicated() - (found.elements as f64 / (6.0 * 4.0 * 8.0) - 1.0)).abs() < 1e-12);
+            assert!((found.imbalance() - found.owned_max as f64 / (315.0 / ranks as f64)).abs() < 1e-12);
+            let flops = (found.bytes_max - found.bytes / ranks as u64, found.flops_max * ranks as u64);
+            assert!(ranks > 1 || flops == (0, 2 * entries + 10 * 315), "{found:?}");
+            assert!(flops.1 >= 2 * entries + 10 * 315, "{found:?}");
+        }
+    }
 }

@@ -204,4 +204,52 @@ mod tests {
         assert!((found.fit.slowdown - 1.2).abs() < 1e-9 && !found.shows_communication(), "{found:?}");
         assert!((found.error_held_out.unwrap() - (1.0 - 1.0 / 1.3)).abs() < 1e-6, "{found:?}");
     }
+
+    /// Bytes of the fullest rank over its bandwidth, its neighbours, 8 bytes per ghost, and 3 stages for 5 ranks.
+    #[test]
+    fn amounts_and_bandwidths_equal_those_by_hand() {
+        let partition = Partition {
+            ranks: 5,
+            bytes: 900_000,
+            bytes_max: 300_000,
+            neighbours_max: 7,
+            ghosts_max: 60,
+            ghosts: 200,
+            ..Partition::default()
+        };
+        assert_eq!(amounts(&partition, 1e6, 0.5, 2.0), [0.15, 7.0, 480.0, 6.0]);
+        let table =
+            testing::table(Kind::Strong, &[(testing::Sample { ranks: 2, triad: 30.0, ..Default::default() }, 1)]);
+        let row = |bytes| Row { bytes, ..table.rows[0].clone() };
+        assert_eq!(per_rank(&row(450_000.0), &partition), Some((15e9, 0.5)));
+        assert_eq!(per_rank(&row(0.0), &partition), Some((15e9, 1.0)));
+        assert_eq!(per_rank(&Row { triad_gb_per_s: None, ..row(1.0) }, &partition), None);
+    }
+
+    /// Each point of the line from the factors of the fit and its own partition, with the bandwidth per rank of the largest point.
+    #[test]
+    fn the_line_follows_from_the_factors_and_its_partitions() {
+        let (found, _) = prediction(Kind::Weak, 6, 1.0);
+        let rate = |point: &Predicted| point.partition.owned as f64 / point.seconds / point.partition.ranks as f64;
+        let close =
+            |found: f64, expected: f64| assert!((found - expected).abs() < 1e-9, "{found}, expected {expected}");
+        for point in &found.line {
+            let (fit, partition) = (&found.fit, &point.partition);
+            let memory = fit.slowdown * partition.bytes_max as f64 / 10e9;
+            let stages = (partition.ranks as f64).log2().ceil();
+            let others = fit.latency * partition.neighbours_max as f64
+                + fit.per_byte * 8.0 * partition.ghosts_max as f64
+                + fit.per_stage * 2.0 * stages;
+            close(point.seconds / (memory + others), 1.0);
+            close(point.communication, others / (memory + others));
+            close(point.efficiency, rate(point) / rate(&found.line[0]));
+            assert_eq!(partition.nodes, minifenl::mesh::nodes_for_ranks([6; 3], partition.ranks as u64).unwrap());
+        }
+        let end = found.ends().unwrap();
+        assert!(found.line.iter().all(|point| (point.efficiency < 0.5) == (point.partition.ranks >= end)), "{end}");
+        assert_eq!(
+            (found.threads, &*found.fitted[0], &*found.held_out[1]),
+            (1, "1 rank x 1 thread", "32 ranks x 1 thread")
+        );
+    }
 }

@@ -271,3 +271,28 @@ fn the_limit_is_the_bytes_over_the_triad_in_milliseconds() {
         [2.0, 1.0, 3.0]
     );
 }
+
+/// Lines by name and threads, in the units of their values, with ranks along x.
+#[test]
+fn lines_have_the_numbers_of_their_rows() {
+    use crate::study::Kind;
+    use crate::testing::{Sample, sample, table};
+    let (one, two) = (sample(1, [8; 3], 1e-3), sample(2, [8; 3], 0.5e-3));
+    let samples = [
+        one,
+        Sample { halo: 0.125e-3, ..two },
+        Sample { threads: 2, cores: 4, ..two },
+        Sample { imbalance: 50, ..two },
+    ];
+    let table = table(Kind::Strong, &samples.map(|sample| (sample, 1)));
+    let names = [("cg", "CG iteration"), ("halo", "halo")];
+    let found = series(&table, &names, &|row, name| Some(ms(&row.phase(name)?.seconds)));
+    let lines: Vec<_> = found.iter().map(|line| (line.name.as_str(), line.is_dashed, line.color)).collect();
+    let expected = ["CG iteration, 1 thread", "CG iteration, 2 threads", "halo, 1 thread", "halo, 2 threads"];
+    assert_eq!(
+        lines,
+        [(expected[0], false, 0), (expected[1], true, 0), (expected[2], false, 1), (expected[3], true, 1)]
+    );
+    assert_eq!(found[0].points, [[1.0, 1.0, 1.0, 1.0], [2.0, 0.5, 0.5, 0.5]]);
+    assert_eq!((&found[2].points[1], &found[3].points[..]), (&[2.0, 0.125, 0.125, 0.125], &[[2.0, 0.0, 0.0, 0.0]][..]));
+}

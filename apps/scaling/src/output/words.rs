@@ -371,4 +371,66 @@ mod tests {
     fn the_reach_is_that_of_the_workers() {
         assert!(reach(&[]).starts_with("No point had a hardware thread for each of its threads"));
     }
+
+    /// Shares, cores and workers at their limits.
+    #[test]
+    fn what_is_said_of_a_machine_begins_above_its_limits() {
+        let of =
+            |samples: &[Sample]| table(Kind::Strong, &samples.iter().map(|&sample| (sample, 1)).collect::<Vec<_>>());
+        let workers = |threads: usize| of(&[Sample { threads, cores: 16, ..sample(1, [8; 3], 1e-3) }]);
+        for (threads, words) in [
+            (1, "Only points with one worker had the cores"),
+            (7, "At most 7 workers were measured"),
+            (8, "Up to 8 workers were measured"),
+        ] {
+            let table = workers(threads);
+            let found = reach(&table.rows.iter().collect::<Vec<_>>());
+            assert!(found.starts_with(words), "{found}");
+        }
+        let mut used = of(&[sample(1, [8; 3], 1e-3), sample(2, [8; 3], 1e-3)]);
+        (used.rows[0].others, used.rows[1].others) = (Some(0.05), Some(0.1));
+        assert_eq!(shared(&used), None);
+        used.rows[0].others = Some(0.25);
+        assert!(shared(&used).unwrap().contains("used up to 0.2 hardware threads during the runs (1 rank x 1 thread)"));
+        // Two cores with two hardware threads each.
+        let mut threads = of(&[2, 4].map(|threads| Sample { threads, cores: 4, ..sample(1, [8; 3], 1e-3) }));
+        assert_eq!(hardware_threads(&threads), None);
+        threads.first.as_mut().unwrap().provenance.machine.cores = Some(2);
+        let words = hardware_threads(&threads).unwrap();
+        assert!(
+            words.starts_with("From 1 rank x 4 threads on, threads share the 2 cores of a, which have 4 hardware"),
+            "{words}"
+        );
+    }
+
+    #[test]
+    fn repeats_are_too_few_below_three_and_differ_above_a_tenth() {
+        let of = |times: &[f64]| {
+            let runs: Vec<_> = times.iter().zip(1..).map(|(&time, repeat)| (sample(1, [8; 3], time), repeat)).collect();
+            noise(&table(Kind::Strong, &runs).rows.iter().collect::<Vec<_>>())
+        };
+        assert!(of(&[1e-3, 1e-3]).unwrap().starts_with("1 rank x 1 thread has fewer than 3 runs"));
+        assert_eq!(of(&[1e-3, 0.96e-3, 1.04e-3]), None);
+        assert!(of(&[1e-3, 0.9e-3, 1.1e-3]).unwrap().contains("differ by 20 % of their median"));
+    }
+
+    /// The first point of the line below one half, or the last one above.
+    #[test]
+    fn the_end_of_scaling_is_that_of_the_line() {
+        let line = |efficiencies: &[f64]| {
+            let point = |(ranks, &efficiency): (usize, &f64)| crate::model::prediction::Predicted {
+                partition: crate::model::Partition { ranks, ..Default::default() },
+                seconds: 1.0,
+                communication: 0.0,
+                efficiency,
+            };
+            let line = [1, 16, 256].into_iter().zip(efficiencies).map(point).collect();
+            end(&Prediction { line, ..model(1e-6, Some(0.1)) })
+        };
+        assert!(line(&[1.0, 0.4, 0.2]).starts_with("The model falls below half the efficiency of one rank at 16 ranks; its largest error on held-out points is 10 %"));
+        assert!(
+            line(&[1.0, 0.75, 0.5])
+                .starts_with("The model stays above half the efficiency of one rank up to 256 ranks;")
+        );
+    }
 }

@@ -135,3 +135,73 @@ fn reports_of_other_runs_are_named() {
         found.missing
     );
 }
+
+/// Three runs that differ in everything: each number is the median of its own kind, per call or per iteration.
+#[test]
+fn a_row_has_the_medians_of_what_its_runs_say() {
+    let study = crate::testing::study(Kind::Weak, vec![2], vec![0], 3);
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir(folder.path().join("runs")).unwrap();
+    let point = Point::even(2, 1);
+    for (repeat, factor) in [(1, 3.0), (2, 1.0), (3, 2.0)] {
+        let own = Sample {
+            iterations: 10 * repeat,
+            halo: 0.25e-3 * factor,
+            triad: 5.0 * factor,
+            ..sample(2, [8, 16, 8], 1e-3)
+        };
+        let mut report = own.json();
+        report["total_seconds"] = json!(7.0 * factor);
+        report["cg_reductions"] = json!((repeat as f64 * 10.0 * (1.0 + factor)) as usize);
+        report["phases"][0]["imbalance"] = json!(1.0 + factor);
+        report["phases"][1]["seconds"] = json!(4.0 * factor);
+        report["phases"][2]["bytes"] = json!(1e6 * factor * 10.0 * repeat as f64);
+        let path = folder.path().join(file(point, repeat));
+        std::fs::write(&path, report.to_string()).unwrap();
+        std::fs::write(others::file(&path), format!("{}\n", 0.0625 * factor)).unwrap();
+    }
+    let table = Table::read(&study, folder.path()).unwrap();
+    let row = &table.rows[0];
+    let close = |found: f64, expected: f64, what: &str| {
+        assert!((found / expected - 1.0).abs() < 1e-12, "{what}: {found}, expected {expected}");
+    };
+    assert_eq!((row.runs, row.nodes, row.point, table.missing.len()), (3, [8, 16, 8], point, 0));
+    close(row.iterations, 20.0, "iterations");
+    // Per iteration: 4, 2 and 3.
+    close(row.reductions, 3.0, "all-reduces");
+    close(row.total.median_seconds, 14.0, "total");
+    close(row.total.p90_seconds, 21.0, "longest total");
+    close(row.triad_gb_per_s.unwrap(), 10.0, "triad");
+    close(row.bytes, 2e6, "bytes");
+    close(row.communication, 0.5, "communication");
+    close(row.others.unwrap(), 0.125, "other programs");
+    close(row.phase("graph").unwrap().imbalance, 3.0, "imbalance");
+    // Two calls of the fill.
+    close(row.phase("fill").unwrap().seconds.median_seconds, 4.0, "fill");
+    close(row.phase("fill").unwrap().seconds.p10_seconds, 2.0, "shortest fill");
+    close(row.phase("spmv").unwrap().seconds.median_seconds, 0.7e-3, "product");
+    close(row.count(), 1024.0, "nodes");
+    assert_eq!((row.imbalance_percent, row.owned_max), (Some(0.0), Some(512)));
+    let names: Vec<_> = row.phases.iter().map(|phase| phase.name.as_str()).collect();
+    assert_eq!(names, ["graph", "fill", "cg", "spmv", "halo"]);
+}
+
+#[test]
+fn the_efficiency_of_each_phase_is_that_of_its_own_times() {
+    let slow = |ranks, nodes, iteration, fill: f64| {
+        let mut report = sample(ranks, nodes, iteration).json();
+        report["phases"][1]["seconds"] = json!(2.0 * fill);
+        report
+    };
+    let study = crate::testing::study(Kind::Weak, vec![1, 2], vec![0], 1);
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir(folder.path().join("runs")).unwrap();
+    for (ranks, report) in [(1, slow(1, [8; 3], 1e-3, 0.1)), (2, slow(2, [8, 16, 8], 1.25e-3, 0.4))] {
+        std::fs::write(folder.path().join(file(Point::even(ranks, 1), 1)), report.to_string()).unwrap();
+    }
+    let table = Table::read(&study, folder.path()).unwrap();
+    let found = ["graph", "fill", "cg", "spmv"].map(|name| table.rows[1].phase(name).unwrap().efficiency.unwrap());
+    for (found, expected) in found.iter().zip([1.0, 0.25, 0.8, 0.8]) {
+        assert!((found - expected).abs() < 1e-12, "{found}, expected {expected}");
+    }
+}
