@@ -106,7 +106,12 @@ impl<S: Staging + Spmv> SmoothedAggregation<S> {
             let Some(Coarser { mut coarsening, transfers, map: below, near_null: vectors }) = coarser else {
                 let finer = levels.last().and_then(Level::transfer);
                 let level = Level::of_sizes(space, [rows, columns], finer, None);
-                levels.push(with(space, agree(comm, level)?, &inverse, largest)?);
+                let mut level = with(space, agree(comm, level)?, &inverse, largest)?;
+                if !levels.is_empty() {
+                    // The last of several levels is inverted.
+                    level.smoother = None;
+                }
+                levels.push(level);
                 break;
             };
             coarsening.refill(&host, comm, a)?;

@@ -242,3 +242,23 @@ fn a_diagonal_matrix_has_one_level() {
     let (iterations, x) = solve(&Serial, &links, &mut levels, &matrix, &ids).unwrap();
     assert!(iterations <= 2 && x.iter().all(|&(id, x)| (x * (1.0 + id as f64) - 1.0).abs() < 1e-9));
 }
+
+/// The finest level: two products before and after the correction, one of the residual, passes over vectors, both transfers. The last
+/// one: a product of its inverse.
+#[test]
+fn levels_state_the_work_of_their_smoothers_and_of_the_inverse() {
+    let (edges, rows) = ([10, 12, 11], springs([10, 12, 11], 1, |_| 1.0));
+    let (links, (matrix, ids)) = (Links::<Threads>::staged(&Solo), part(&Solo, edges, 1, &rows));
+    let vectors = near_null(edges, 1, &ids);
+    let levels = SmoothedAggregation::new(&Serial, &links, (&matrix, ids.map()), vectors).unwrap();
+    let (levels, coarse) = levels.levels();
+    assert_eq!((levels.len(), coarse.count()), (2, 1));
+    let transfer = levels[0].transfer().unwrap();
+    let [p, r] = [&transfer.prolongation, &transfer.restriction].map(|matrix| matrix.matrix().graph());
+    let crs = |graph: &CrsGraph| 12 * graph.nnz() + 8 * (graph.rows() + 1) + 8 * (graph.rows() + graph.columns());
+    let (fine, between) = (1320, (crs(p) + crs(r)) as u64);
+    let bytes = 4 * 1000 + (3 * 56 + 32 + 24 + 24) * fine + between;
+    let flops = 4 * 2 * 77 + (3 * 6 + 2 + 3 + 2) * fine + 2 * (p.nnz() + r.nnz()) as u64;
+    assert_eq!(levels[0].work(1000, 77), (bytes, flops));
+    assert_eq!(levels[1].work(1000, 77), (1000, 154));
+}
