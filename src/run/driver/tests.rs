@@ -253,3 +253,39 @@ fn errors_at_points_are_those_of_all_ranks() {
         }
     }
 }
+
+/// A linear problem makes one solve of so many iterations; a nonlinear one as many as Newton's limit allows. Neither is judged.
+#[test]
+fn a_given_number_of_iterations_is_made_in_each_solve() {
+    use crate::run::deck::ProblemKind;
+    for (kind, steps) in [(ProblemKind::Poisson, 1), (ProblemKind::Heat, 4)] {
+        let mut deck = Deck::default();
+        (deck.problem.kind, deck.mesh.nodes) = (kind, Nodes::new([9; 3]).ok());
+        (deck.cg.iterations, deck.newton.max_iterations) = (Some(3), 4);
+        let report = solve_on(&crate::space::Serial, &deck, &Solo, &silent).unwrap();
+        assert_eq!(
+            (report.newton_iterations, report.cg_iterations, report.history.len()),
+            (steps, 3 * steps, steps + 1)
+        );
+        assert!(report.history[..steps].iter().all(|step| step.cg_iterations == 3), "{:?}", report.history);
+        assert_eq!(
+            (report.cg_iterations_asked, report.verified, &*report.reason),
+            (Some(3), false, "number of iterations")
+        );
+        assert_eq!((report.verdict.len(), report.rating.verified, report.is_good()), (1, false, true), "{kind}");
+        assert!(report.verdict[0].starts_with("not asked: ") && report.stopped.is_none());
+        assert!(
+            report.table().contains("NOT ASKED: ") && report.table().contains("NOT VERIFIED"),
+            "{}",
+            report.table()
+        );
+    }
+}
+
+#[test]
+fn a_device_waits_as_long_as_the_deck_says_or_a_minute() {
+    let mut deck = Deck::default();
+    assert_eq!(wait_limit(&deck).as_secs(), 60);
+    deck.run.timeout = Some(2.5);
+    assert_eq!(wait_limit(&deck).as_millis(), 2500);
+}

@@ -341,3 +341,32 @@ fn a_line_search_that_fails_says_what_it_reached() {
     );
     assert_eq!(info.unwrap().steps.iter().map(|step| step.residual).collect::<Vec<_>>(), [4.0, 8.0]);
 }
+
+/// Norms are those of all ranks, of which each has other rows: 3 of rank 0, 4 of rank 1.
+#[test]
+fn norms_of_ranks_are_joined() {
+    use crate::comm::Communicator;
+    struct Fall(f64);
+    impl NonlinearProblem<Threads> for Fall {
+        fn rows(&self) -> usize {
+            1
+        }
+        fn assemble(&mut self, x: &mut [f64], residual: &mut [f64]) -> Result<()> {
+            residual[0] = self.0 * x[0];
+            Ok(())
+        }
+        fn solve(&mut self, x: &[f64], _: &[f64], delta: &mut [f64], _: Option<f64>) -> Result<SolveInfo> {
+            delta[0] = 0.75 * x[0];
+            Ok(SolveInfo::default())
+        }
+    }
+    let ends = crate::comm::ranks::on_ranks(2, |comm| {
+        let (mut x, mut info, mut problem) = ([1.0], NewtonInfo::default(), Fall([3.0, 4.0][comm.rank()]));
+        let (comm, params) = (comm as &dyn Communicator, NewtonParams::new(0.1, 9));
+        newton(&Serial, &comm, &mut problem, &mut x, params, &mut |_, _| {}, &mut info).unwrap();
+        info
+    });
+    let norms: Vec<f64> = ends[0].steps.iter().map(|step| step.residual).collect();
+    assert_eq!((norms, ends[0].residual, ends[0].initial_residual), (vec![5.0, 1.25], 0.3125, 5.0));
+    assert_eq!(ends[1], ends[0]);
+}

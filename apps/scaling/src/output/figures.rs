@@ -1,5 +1,8 @@
 //! The figures of a study: time and efficiency per phase, communication, imbalance, the model's line.
 
+#[cfg(test)]
+mod tests;
+
 use super::chart::{Chart, Series};
 use super::document::Block;
 use super::words::{more_rows, threads as in_words};
@@ -122,7 +125,7 @@ fn ms(time: &SpreadReport) -> [f64; 3] {
 }
 
 /// CG iterations with uneven boxes; dashed: the time predicted from the largest number of rows per rank.
-fn uneven(table: &Table) -> Block {
+fn of_uneven(table: &Table) -> Vec<Series> {
     let rated = || table.rows.iter().filter(|row| row.is_rated());
     let mut lines: Vec<(usize, u32)> =
         rated().filter(|row| row.point.is_uneven()).map(|row| (row.point.threads, row.point.imbalance)).collect();
@@ -149,6 +152,11 @@ fn uneven(table: &Table) -> Block {
         series.extend([Series { name, is_dashed: false, color, points: measured }, by_rows]);
     }
     series.retain(|series| !series.points.is_empty());
+    series
+}
+
+fn uneven(table: &Table) -> Block {
+    let series = of_uneven(table);
     let caption = "CG iteration with uneven boxes; dashed: the time with even boxes times the rows of the fullest rank over those with even boxes.";
     figure(
         table,
@@ -159,7 +167,7 @@ fn uneven(table: &Table) -> Block {
 }
 
 /// CG iterations of other programs against workers: ranks with 1 thread, and threads of 1 rank.
-fn peers(table: &Table) -> Block {
+fn of_peers(table: &Table) -> Vec<Series> {
     type Choice = (&'static str, fn(Point) -> bool);
     let choices: [Choice; 2] = [("ranks", |point| point.threads == 1), ("threads", |point| point.ranks == 1)];
     let at = |point: Point, [y, low, high]: [f64; 3]| [point.workers() as f64, y, low, high];
@@ -182,6 +190,11 @@ fn peers(table: &Table) -> Block {
     }
     // One point of threads is that of ranks already.
     series.retain(|series| series.points.len() > usize::from(series.is_dashed) && !table.peers.is_empty());
+    series
+}
+
+fn peers(table: &Table) -> Block {
+    let series = of_peers(table);
     let caption = "CG iteration of minifenl and other programs against ranks x threads: solid for ranks of 1 thread, dashed for threads of 1 rank \
                    (in a weak study, on the box of 1 rank).";
     figure(
@@ -222,7 +235,7 @@ pub fn of_two(names: [&str; 2], tables: [&Table; 2]) -> String {
 }
 
 /// Measured iterations and the model's line.
-fn line(table: &Table, model: &Prediction) -> Block {
+fn of_model(table: &Table, model: &Prediction) -> Vec<Series> {
     let measured = series(table, &[("cg", "measured")], &|row, name| {
         let own = row.point.threads == model.threads && row.placement.oversubscribed.is_none();
         own.then(|| row.phase(name)).flatten().map(|phase| [1e3 * phase.seconds.median_seconds; 3])
@@ -241,58 +254,12 @@ fn line(table: &Table, model: &Prediction) -> Block {
         });
         Series { name: program.name().into(), is_dashed: false, color: 2 + index, points: points.collect() }
     });
-    let series = measured.into_iter().chain([model]).chain(peers).filter(|series| !series.points.is_empty()).collect();
+    measured.into_iter().chain([model]).chain(peers).filter(|series| !series.points.is_empty()).collect()
+}
+
+fn line(table: &Table, model: &Prediction) -> Block {
+    let series = of_model(table, model);
     let caption = "CG iteration: measured, and the model drawn through to 100,000 ranks. Beyond the measured ranks the line is an \
                    extrapolation with the factors of the measured machine.";
     figure(table, "model", caption, &Chart { title: "CG iteration and model", x: RANKS, y: "ms", is_log: true, series })
-}
-
-#[test]
-fn the_limit_is_the_bytes_over_the_triad_in_milliseconds() {
-    use crate::study::Kind;
-    use crate::testing::{Sample, sample, table};
-    // 3e6 bytes at 10 GB/s take 0.3 ms; more threads and uneven boxes have no limit of their own.
-    let (one, two) = (sample(1, [8; 3], 1e-3), sample(2, [8, 16, 8], 1e-3));
-    let samples = [
-        Sample { bytes: 3e6, ..one },
-        Sample { bytes: 8e6, triad: 20.0, ..two },
-        Sample { bytes: 9e9, threads: 2, cores: 4, ..one },
-        Sample { bytes: 9e9, imbalance: 50, ..two },
-    ];
-    let limits = limit(&table(Kind::Weak, &samples.map(|sample| (sample, 1))));
-    let points: Vec<[f64; 2]> = limits.into_iter().flat_map(|limit| limit.points).collect();
-    assert!(
-        points.len() == 2 && (points[0][1] - 0.3).abs() < 1e-12 && (points[1][1] - 0.4).abs() < 1e-12,
-        "{points:?}"
-    );
-    assert_eq!(points.iter().map(|point| point[0]).collect::<Vec<_>>(), [1.0, 2.0]);
-    assert_eq!(
-        ms(&SpreadReport { p10_seconds: 1e-3, median_seconds: 2e-3, p90_seconds: 3e-3, noisy: true }),
-        [2.0, 1.0, 3.0]
-    );
-}
-
-/// Lines by name and threads, in the units of their values, with ranks along x.
-#[test]
-fn lines_have_the_numbers_of_their_rows() {
-    use crate::study::Kind;
-    use crate::testing::{Sample, sample, table};
-    let (one, two) = (sample(1, [8; 3], 1e-3), sample(2, [8; 3], 0.5e-3));
-    let samples = [
-        one,
-        Sample { halo: 0.125e-3, ..two },
-        Sample { threads: 2, cores: 4, ..two },
-        Sample { imbalance: 50, ..two },
-    ];
-    let table = table(Kind::Strong, &samples.map(|sample| (sample, 1)));
-    let names = [("cg", "CG iteration"), ("halo", "halo")];
-    let found = series(&table, &names, &|row, name| Some(ms(&row.phase(name)?.seconds)));
-    let lines: Vec<_> = found.iter().map(|line| (line.name.as_str(), line.is_dashed, line.color)).collect();
-    let expected = ["CG iteration, 1 thread", "CG iteration, 2 threads", "halo, 1 thread", "halo, 2 threads"];
-    assert_eq!(
-        lines,
-        [(expected[0], false, 0), (expected[1], true, 0), (expected[2], false, 1), (expected[3], true, 1)]
-    );
-    assert_eq!(found[0].points, [[1.0, 1.0, 1.0, 1.0], [2.0, 0.5, 0.5, 0.5]]);
-    assert_eq!((&found[2].points[1], &found[3].points[..]), (&[2.0, 0.125, 0.125, 0.125], &[[2.0, 0.0, 0.0, 0.0]][..]));
 }

@@ -133,3 +133,21 @@ fn tables_and_csv_have_the_numbers_of_the_rows_in_their_units() {
         assert_eq!(values[names.iter().position(|other| *other == name).unwrap()], value, "{name}: {line}");
     }
 }
+
+/// Differences within half of both spreads are noise, where the boxes are alike; times are per node.
+#[test]
+fn two_studies_are_compared_per_node_and_within_their_spreads() {
+    let runs = |time: f64, nodes| {
+        let runs = [0.9, 1.0, 1.1].map(|factor| sample(1, nodes, time * factor));
+        table(Kind::Weak, &runs.into_iter().zip(1..).collect::<Vec<_>>())
+    };
+    let ratio_of_cg = |second: &Table| {
+        let (first, study) = (runs(1e-3, [8; 3]), testing::study(Kind::Weak, vec![1], vec![0], 3));
+        let text = super::report::of_two(["a", "b"], [&study, &study], [&first, second]);
+        let line = text.lines().find(|line| line.contains("| cg |")).unwrap();
+        line.split(" | ").skip(3).take(3).collect::<Vec<_>>().join(" ")
+    };
+    // Spreads of 0.2 and 0.22 ms: their halves together are 0.21 ms.
+    assert_eq!(ratio_of_cg(&runs(1.2e-3, [8; 3])), "1.00 1.20 1.20 (noise)");
+    assert_eq!(ratio_of_cg(&runs(1.25e-3, [8; 3])), "1.00 1.25 1.25");
+}

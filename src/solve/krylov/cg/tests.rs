@@ -255,3 +255,54 @@ fn one_launch_is_for_one_rank_and_classic_cg() {
         }
     }
 }
+
+/// A = diag(1, 4) and b = (1, 1): r = (0.6, -0.6) after a step of 2/5 along b; a limit there leaves its numbers in the workspace.
+#[test]
+fn a_solve_that_is_stopped_has_the_numbers_by_hand() {
+    let a = CrsMatrix::new(Arc::new(CrsGraph::new(vec![0, 1, 2], vec![0, 1], 2).unwrap()), vec![1.0, 4.0]).unwrap();
+    for (variant, reductions) in [(CgVariant::Classic, 2 + 2), (CgVariant::SingleReduction, 2 + 1)] {
+        let mut work = CgWorkspace::of_variant(&Serial, 2, 2, variant).unwrap();
+        let mut system = LinearSystem { operator: &a, preconditioner: Identity, comm: &Solo, rhs: &[1.0, 1.0][..] };
+        let (mut x, mut seen) = ([0.0; 2], Vec::new());
+        let observe = &mut |iteration, norm| seen.push((iteration, norm));
+        let end = cg(&Serial, &mut system, &mut x, CgParams::new(1e-3, 1), &mut work, observe);
+        let Err(Error::NotConverged { method, iterations, residual, tolerance }) = end else { panic!("{end:?}") };
+        let near = |found: f64, expected: f64| assert!((found / expected - 1.0).abs() < 1e-14, "{found}, {expected}");
+        assert_eq!((method, iterations, seen.len(), seen[0].0), ("CG", 1, 1, 1));
+        let stopped = work.stopped().unwrap();
+        for (found, expected) in [
+            (residual, 0.72f64.sqrt()),
+            (seen[0].1, 0.72f64.sqrt()),
+            (stopped.residual, 0.72f64.sqrt()),
+            (stopped.rhs, 2f64.sqrt()),
+            (stopped.target, 1e-3 * 2f64.sqrt()),
+            (tolerance, 1e-3 * 2f64.sqrt()),
+            (x[0], 0.4),
+            (x[1], 0.4),
+        ] {
+            near(found, expected);
+        }
+        assert_eq!((stopped.iterations, stopped.reductions, stopped.variant), (1, reductions, variant));
+        // The next solve takes the second step, to the solution, and forgets the first.
+        let info = cg(&Serial, &mut system, &mut x, CgParams::new(1e-3, 5), &mut work, &mut |_, _| {}).unwrap();
+        assert_eq!((info.iterations, work.stopped()), (2, None));
+        near(x[1], 0.25);
+    }
+}
+
+/// A = [2 0.5; 0 1] on x = (3, 4) and y = (1, 0).
+#[test]
+fn departure_and_norm_are_those_by_hand() {
+    let [x, y] = [[3.0, 4.0], [1.0, 0.0]];
+    // A x = (8, 4), A y = (2, 0).
+    let expected = [(6.0f64 - 8.0).abs() / (5.0 * 2.0f64).max(80f64.sqrt()), 2.0];
+    let graph = Arc::new(CrsGraph::new(vec![0, 2, 4], vec![0, 1, 0, 1], 2).unwrap());
+    let a = CrsMatrix::new(graph, vec![2.0, 0.5, 0.0, 1.0]).unwrap();
+    let mut work = CgWorkspace::new(&Serial, 2, 2).unwrap();
+    let found = symmetry(&Serial, &a, &Solo, &mut work, |which, vector: &mut [f64]| {
+        vector[..2].copy_from_slice(&[x, y][which]);
+        Ok(())
+    });
+    let found = found.unwrap();
+    assert!((found.departure - expected[0]).abs() < 1e-15 && (found.norm - expected[1]).abs() < 1e-15, "{found:?}");
+}
