@@ -291,4 +291,22 @@ mod tests {
         let levels = vec![LevelReport { rows: 11, entries: 41, seconds: 2.0 }];
         assert_eq!(of_rank, vec![(known, unknown, levels); 2]);
     }
+
+    /// The variant of the first solve; before one, that of the deck; and the name of another method.
+    #[test]
+    fn the_method_is_named_by_what_ran() {
+        use crate::run::deck::Choice;
+        use crate::solve::CgVariant;
+        let mut deck = Deck::default();
+        let ended =
+            |linear| Ended { info: NewtonInfo::default(), linear, stopped: None, symmetry: Symmetry::default() };
+        let ran = |one_launch, variant| Some(SolveInfo { one_launch, variant, ..SolveInfo::default() });
+        assert_eq!(cg_name(&deck, &ended(None)), "classic");
+        assert_eq!(cg_name(&deck, &ended(ran(false, CgVariant::SingleReduction))), "single-reduction");
+        assert_eq!(cg_name(&deck, &ended(ran(true, CgVariant::Classic))), "pipelined in one launch");
+        deck.cg.variant = Choice::Given(CgVariant::SingleReduction);
+        assert_eq!(cg_name(&deck, &ended(None)), "single-reduction");
+        deck.cg.solver = Choice::Given(Solver::BiCgStab);
+        assert_eq!(cg_name(&deck, &ended(ran(true, CgVariant::Classic))), "bicgstab");
+    }
 }

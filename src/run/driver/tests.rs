@@ -227,7 +227,7 @@ fn errors_at_points_are_those_of_all_ranks() {
             let own = space.field_errors(on_host(&mesh), owned, dofs, &field, &exact).unwrap();
             (report, own, mesh.map.global_count() as f64)
         });
-        let all = of_rank.iter().fold(FieldErrors::default(), |all, (_, own, _)| all.with(own.clone()));
+        let all = of_rank.iter().fold(FieldErrors::default(), |all, (_, own, _)| all.with(*own));
         assert!(of_rank.iter().any(|(_, own, _)| own.max != all.max), "{kind}: no rank differs");
         let (report, _, nodes) = &of_rank[0];
         let near = |found: f64, expected: f64, what: &str| {
@@ -288,4 +288,40 @@ fn a_device_waits_as_long_as_the_deck_says_or_a_minute() {
     assert_eq!(wait_limit(&deck).as_secs(), 60);
     deck.run.timeout = Some(2.5);
     assert_eq!(wait_limit(&deck).as_millis(), 2500);
+}
+
+/// One batch of elements per rank and assembly: calls are those of all ranks.
+#[test]
+fn calls_of_contractions_are_added_over_the_ranks() {
+    let mut deck = Deck::default();
+    (deck.mesh.nodes, deck.fill.kernel) = (Nodes::new([4, 4, 7]).ok(), Choice::Given(fill::Kernel::Intrepid));
+    let calls = |ranks| {
+        let of_rank =
+            on_ranks_that_add(1, ranks, |comm| solve_on(&crate::space::Serial, &deck, comm, &silent).unwrap());
+        assert!(of_rank.iter().all(|report| report.strategies.contractions == of_rank[0].strategies.contractions));
+        assert_eq!(of_rank[0].newton_iterations, 2);
+        of_rank[0].strategies.contractions.clone()
+    };
+    let one = calls(1);
+    // Three assemblies.
+    assert!(!one.is_empty() && one.values().all(|&calls| calls == 3), "{one:?}");
+    assert_eq!(calls(3), one.into_iter().map(|(name, calls)| (name, 3 * calls)).collect());
+}
+
+/// Other methods than CG keep no workspace: their last numbers are those of the error.
+#[test]
+fn a_stopped_solve_of_another_method_has_its_numbers() {
+    use crate::run::deck::Solver;
+    for solver in [Solver::Gmres, Solver::BiCgStab] {
+        let mut deck = Deck::default();
+        (deck.mesh.nodes, deck.cg.solver, deck.cg.max_iterations) = (Nodes::new([9; 3]).ok(), Choice::Given(solver), 4);
+        let report = solve_on(&crate::space::Serial, &deck, &Solo, &silent).unwrap();
+        let (line, Some(Error::NotConverged { iterations, residual, .. })) = (&report.history[0], &report.stopped)
+        else {
+            panic!("{report:?}")
+        };
+        assert_eq!((report.cg_iterations, line.cg_iterations, *iterations, line.cg_residual), (4, 4, 4, *residual));
+        assert!((line.true_residual / line.cg_residual - 1.0).abs() < 1e-6 && line.cg_residual > 0.0, "{line:?}");
+        assert_eq!((report.strategies.cg.as_str(), report.history.len()), (&*solver.to_string(), 1));
+    }
 }

@@ -238,4 +238,17 @@ mod tests {
         dry.device = "a GPU".into();
         assert!(dry.table().ends_with("FITS: peak 756.0 MiB, 1572864.0 B/node\n"), "{}", dry.table());
     }
+
+    /// Of ranks that need as much as each other the lowest is shown: the ends of a box that is cut in two, four or in layers.
+    #[test]
+    fn the_lowest_of_alike_ranks_is_the_largest() {
+        for (nodes, ranks) in [([9, 8, 10], 2), ([8, 8, 12], 4), ([4, 4, 20], 5)] {
+            let found = on_ranks(ranks, |comm| dry_run(&deck(nodes), comm, &silent).unwrap());
+            let peaks: Vec<u64> = found.iter().map(|dry| dry.own.forecast.peak()).collect();
+            let most = *peaks.iter().max().unwrap();
+            let lowest = peaks.iter().position(|peak| *peak == most).unwrap();
+            assert!(peaks.iter().filter(|peak| **peak == most).count() > 1, "{peaks:?}");
+            assert!(found.iter().all(|dry| dry.largest.rank == lowest), "{peaks:?}");
+        }
+    }
 }

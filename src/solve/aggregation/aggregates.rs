@@ -153,4 +153,34 @@ mod tests {
             assert_eq!(aggregate as usize, x + 3 * (y + 3 * z), "node {:?}", point(node));
         }
     }
+
+    /// Blocks of one unknown: |a_ij| has to exceed theta times the diagonal, here 2.
+    #[test]
+    fn a_connection_is_strong_above_its_threshold() {
+        let strong = |weak: f64| Nodes::new(&Serial, &chain(10, 1, weak), 1, 0.125).unwrap().strong.row(4).to_vec();
+        assert_eq!([strong(-0.25), strong(-0.2500001), strong(0.2500001)], [vec![3], vec![3, 5], vec![3, 5]]);
+        // The norm of a diagonal block of three is sqrt(3) times as large, and so is that of a block beside it.
+        let strong = |weak: f64| Nodes::new(&Serial, &chain(10, 3, weak), 3, 0.125).unwrap().strong.row(4).to_vec();
+        assert_eq!([strong(-0.249), strong(-0.251)], [vec![3], vec![3, 5]]);
+    }
+
+    /// A node whose neighbours are ghosts of other ranks makes an aggregate; a fixed one is in none.
+    #[test]
+    fn a_node_beside_ghosts_stands_for_itself() {
+        let graph = Arc::new(CrsGraph::new(vec![0, 2, 4], vec![0, 2, 1, 3], 4).unwrap());
+        let matrix = CrsMatrix::new(graph.clone(), vec![2.0, -1.0, 2.0, 0.0]).unwrap();
+        let nodes = Nodes::new(&Serial, &matrix, 1, 0.1).unwrap();
+        assert_eq!((&nodes.is_coupled[..], &nodes.is_fixed[..]), (&[true, false][..], &[false, true][..]));
+        assert_eq!(aggregates(&nodes, &graph, 1).unwrap(), (vec![0, NONE], 1));
+    }
+
+    /// The first of the aggregates with most neighbours; strong ones count twice.
+    #[test]
+    fn ties_between_aggregates_go_to_the_lowest() {
+        let of_node = [4, 7, 7, 4, NONE];
+        assert_eq!(most_connected(&[4, 7], &[0, 1, 4], &of_node, 1), 4);
+        assert_eq!(most_connected(&[4, 7], &[0, 1, 2, 4], &of_node, 1), 7);
+        assert_eq!(most_connected(&[4, 4, 7], &[0, 1, 2, 4], &of_node, 1), 4);
+        assert_eq!(most_connected(&[], &[0, 1], &of_node, 1), NONE);
+    }
 }

@@ -139,3 +139,25 @@ fn smoothed(
     });
     Ok(p)
 }
+
+/// A second difference of five points, all but the first of which are in one aggregate: D^-1 A times that constant by hand.
+#[test]
+fn a_smoothed_prolongator_is_that_by_hand() {
+    use crate::sparse::CrsGraph;
+    use std::sync::Arc;
+    let matrix = |row_map, entries, columns, values| {
+        CrsMatrix::new(Arc::new(CrsGraph::new(row_map, entries, columns).unwrap()), values).unwrap()
+    };
+    let entries = vec![0, 1, 0, 1, 2, 1, 2, 3, 2, 3, 4, 3, 4];
+    let values = entries
+        .iter()
+        .zip([0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4])
+        .map(|(&column, row)| if column == row { 4.0 } else { -1.0 });
+    let a = matrix(vec![0, 2, 5, 8, 11, 13], entries.clone(), 5, values.collect());
+    let p0 = matrix(vec![0, 0, 1, 2, 3, 4], vec![0; 4], 1, vec![0.5; 4]);
+    for threads in [1, 3] {
+        let p = smoothed(&Threads::new(threads).unwrap(), &a, &p0, &[0.25; 5], 0.75, 1).unwrap();
+        // A P0 is -0.5, 1.5, 1, 1, 1.5.
+        assert_eq!(p.values(), &[0.09375, 0.21875, 0.3125, 0.3125, 0.21875], "{threads} threads");
+    }
+}

@@ -99,4 +99,30 @@ mod tests {
         }
         assert_eq!(largest_of_tridiagonal(&[], &[]), 0.0);
     }
+
+    /// As many steps as unknowns find the largest eigenvalue itself: that of a second difference over its diagonal.
+    #[test]
+    fn the_estimate_is_exact_for_few_unknowns_and_a_lower_bound_for_many() {
+        use crate::comm::Solo;
+        use crate::space::Serial;
+        use crate::sparse::{CrsGraph, CrsMatrix};
+        for n in [1usize, 2, 6, 9, 60] {
+            let columns = |row: usize| row.saturating_sub(1)..(row + 2).min(n);
+            let mut row_map = vec![0];
+            (0..n).for_each(|row| row_map.push(row_map[row] + columns(row).len() as u64));
+            let pairs: Vec<(usize, usize)> =
+                (0..n).flat_map(|row| columns(row).map(move |column| (row, column))).collect();
+            let entries = pairs.iter().map(|pair| pair.1 as u32).collect();
+            let values = pairs.iter().map(|(row, column)| if row == column { 4.0 } else { -2.0 }).collect();
+            let graph = std::sync::Arc::new(CrsGraph::new(row_map, entries, n).unwrap());
+            let a = CrsMatrix::new(graph, values).unwrap();
+            let mut level = Level::of_sizes(&Serial, [n, n], None, None).unwrap();
+            level.inverse.fill(0.25);
+            (0..n).for_each(|at| level.x[at] = ((at * at + 1) as f64).sin());
+            let found = largest_eigenvalue(&Serial, &Solo, &a, &mut level).unwrap();
+            let expected = 1.0 + (std::f64::consts::PI / (n as f64 + 1.0)).cos();
+            assert!(found <= expected * (1.0 + 1e-12), "{n}: {found}, {expected}");
+            assert!(found > expected * if n < 10 { 1.0 - 1e-9 } else { 0.9 }, "{n}: {found}, {expected}");
+        }
+    }
 }
