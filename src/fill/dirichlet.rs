@@ -167,6 +167,10 @@ mod tests {
             assert!(refused.contains(&format!("row 0 is fixed and its diagonal entry is {value}")), "{refused}");
             assert_eq!((matrix.values()[1], &rhs), (4.0, &vec![1.0, 2.0]));
         }
+        // Any other number will do.
+        let mut matrix = CrsMatrix::new(diagonal, vec![-2.0, 4.0]).unwrap();
+        conditions.apply_with(&Serial, &mut matrix, &mut rhs, &[3.0, f64::NAN]).unwrap();
+        assert_eq!(rhs, [-6.0, 2.0]);
     }
 
     /// More than two chunks of rows, with fixed rows at the ends of chunks, against the definition.

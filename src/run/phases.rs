@@ -243,6 +243,9 @@ mod tests {
         phases.add_call("fill", 1.0);
         let row = &phases.report(&Solo, 1, None)[0];
         assert_eq!((row.calls, row.seconds, row.spread.is_some()), (1001, 1001.0, false));
+        // Work that is timed here is a call, too.
+        (0..2).for_each(|_| phases.time("graph", || ()));
+        assert!(phases.report(&Solo, 1, None)[1].spread.is_some());
         assert_eq!(phases.totals()[0].times.len(), 1000);
     }
 

@@ -147,3 +147,13 @@ fn command(words: impl Iterator<Item = OsString>) -> Vec<String> {
     let name = |word: &OsString| Path::new(word).file_name().map_or_else(|| text(word), text);
     words.enumerate().map(|(at, word)| if at == 0 { name(&word) } else { text(&word) }).collect()
 }
+
+/// Ranks start one after the other: all tell the second in which the last one did.
+#[test]
+fn ranks_tell_the_date_of_the_last_to_start() {
+    let dates = crate::comm::ranks::on_ranks(3, |comm| {
+        let wall = UNIX_EPOCH + Duration::from_secs([5, 86_400, 7][comm.rank()]);
+        Start { wall, clock: Instant::now(), others: None }.date(comm)
+    });
+    assert_eq!(dates, ["1970-01-02T00:00:00Z"; 3]);
+}

@@ -4,15 +4,17 @@
 //! a panic of `thread_ranks`; here it stands for a hang.
 
 use crate::thread_ranks::{Ranks, on_ranks};
-use minifenl::comm::Communicator;
+use minifenl::comm::{Communicator, GlobalMap, Links, agree};
 use minifenl::faults::{Kind, Plan, set};
 use minifenl::run::deck::{Choice, Nodes, Preconditioning, Preset, ProblemKind};
 use minifenl::run::{Deck, Device, dry_run, silent, solution_on, solve_on, strategies_on};
-use minifenl::space::Serial;
+use minifenl::solve::{NearNull, SmoothedAggregation};
+use minifenl::space::{Serial, Threads};
+use minifenl::sparse::{CrsGraph, CrsMatrix};
 use minifenl::{Error, Result};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Once};
 
 const RANKS: usize = 3;
 
@@ -115,4 +117,32 @@ fn no_rank_leaves_a_study_a_forecast_or_the_files_of_a_mesh_alone() {
     assert!(ends.aborted == 0, "{ends:?}");
     let ends = walk("vtk", |comm| solution_on(&Serial, &deck, comm, &silent)?.write_vtu(&path, &deck, comm));
     assert!(ends.agreed > 50, "{ends:?}");
+}
+
+/// A second difference of 3 times 300 unknowns, whose levels are made once and refilled.
+#[test]
+fn no_rank_leaves_the_levels_of_aggregates_alone() {
+    let ends = walk("aggregates", |comm| {
+        let (own, all) = (300u64, 900u64);
+        let first = own * comm.rank() as u64;
+        let neighbours = |row: u64| row.saturating_sub(1)..(row + 2).min(all);
+        let owned: Vec<u64> = (first..first + own).collect();
+        let used: Vec<u64> = owned.iter().flat_map(|&row| neighbours(row)).collect();
+        let ids = GlobalMap::new(comm, &owned, &used)?;
+        let (mut row_map, mut entries, mut values) = (vec![0], Vec::new(), Vec::new());
+        for &row in &owned {
+            let mut local: Vec<u32> = neighbours(row).filter_map(|column| ids.local(column)).collect();
+            local.sort_unstable();
+            values.extend(local.iter().map(|&column| if ids.ids()[column as usize] == row { 2.0 } else { -1.0 }));
+            entries.extend(local);
+            row_map.push(entries.len() as u64);
+        }
+        let graph = CrsGraph::new(row_map, entries, ids.map().local_count())?;
+        let matrix = agree(comm, CrsMatrix::new(Arc::new(graph), values))?;
+        let links = Links::staged(comm);
+        let near_null = agree(comm, NearNull::constants(own as usize, 1))?;
+        let mut levels = SmoothedAggregation::<Threads>::new(&Serial, &links, (&matrix, ids.map()), near_null)?;
+        levels.refill(&Serial, &links, &matrix)
+    });
+    assert!(ends.agreed > 100 && ends.aborted == 0, "{ends:?}");
 }

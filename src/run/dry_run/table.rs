@@ -178,7 +178,15 @@ mod tests {
         for dry in &found {
             assert_eq!(dry.largest.free.unwrap()[0], (1 << 40) + largest as u64);
             assert_eq!((&dry.largest.forecast, dry.fits), (&found[largest].own.forecast, Some(true)));
+            // Memory depends on the threads of the rank.
+            assert_eq!(dry.choices.threads, 2 + dry.own.rank as u64);
         }
+        // One rank without memory is enough.
+        let found = on_ranks(3, |comm| {
+            let free = Some(if comm.rank() == 1 { 1000 } else { 1 << 40 });
+            super::super::of_ranks::<Threads>(&deck([9, 8, 10]), comm, "cpu".into(), 2, free).unwrap().fits
+        });
+        assert_eq!(found, [Some(false); 3]);
     }
 
     #[test]

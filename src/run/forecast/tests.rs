@@ -196,7 +196,7 @@ fn a_ghost_and_a_sent_value_cost_what_they_do_by_hand() {
 fn a_sent_node_of_several_unknowns_costs_what_they_do_by_hand() {
     let part = BoxPart::new(&BoxSpec::new([5, 7, 11], [1.0; 3], CoordinateMap::None).unwrap(), 0, 2).unwrap();
     let sizes = Sizes::of(&part, ElementType::Hex8, 3, true);
-    let solve = |sizes: &Sizes| {
+    let stages = |sizes: &Sizes| {
         let choices = Choices {
             graph: Graph::Gather,
             fill: fill::Strategy::Gather,
@@ -207,8 +207,9 @@ fn a_sent_node_of_several_unknowns_costs_what_they_do_by_hand() {
             variant: CgVariant::Classic,
             threads: 1,
         };
-        Forecast::of::<Threads>(sizes, &choices).stages[3]
+        Forecast::of::<Threads>(sizes, &choices).stages
     };
+    let (setup, solve) = (|sizes: &Sizes| stages(sizes)[2], |sizes: &Sizes| stages(sizes)[3]);
     let more = |sizes: Sizes| solve(&sizes) - solve(&Sizes::of(&part, ElementType::Hex8, 3, true));
     assert_eq!(more(Sizes { sent: sizes.sent + 1, ..sizes }), 4 + 3 * (4 + 4 + 8));
     // Coordinates and faces of a ghost; of each unknown an item of CG's vector, of Newton's, and a received value.
@@ -219,6 +220,9 @@ fn a_sent_node_of_several_unknowns_costs_what_they_do_by_hand() {
     };
     assert_eq!(conditions(Sizes { fixed: 1, cleared: 0, ..sizes }), 3 * 4 + 6 * 8);
     assert_eq!(conditions(Sizes { fixed: 0, cleared: 1, ..sizes }), 9 * 8);
+    // While so many are listed that nothing else counts, an entry takes 24 bytes: its list grows.
+    let listed = |cleared: u64| setup(&Sizes { cleared: (1 << 40) + cleared, ..sizes });
+    assert_eq!(listed(1) - listed(0), 9 * 24);
 }
 
 /// Set-up and solve have what is added; what the host needs is compared with what is free there, and named.

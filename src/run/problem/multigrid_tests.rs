@@ -195,6 +195,43 @@ fn the_cycle_is_symmetric_and_positive() {
     assert!(scale > 0.0 && (xmy - ymx).abs() < 1e-12 * scale, "{xmy:e} {ymx:e} {scale:e}");
 }
 
+/// Down to the last of three levels and up again, once each.
+#[test]
+fn a_cycle_tells_which_level_it_enters() {
+    let visited = prepared([12, 9, 14], &Solo, |discrete, linear, multigrid| {
+        let (n, mut visited) = (discrete.map().owned_count(), Vec::new());
+        let (r, mut z) = (vec![1.0; n], vec![0.0; n]);
+        let work = |cycle: &mut crate::solve::Cycle<'_, Threads>| {
+            cycle.apply_visiting(&Serial, n, &r, &mut z, &mut |level| {
+                visited.push(level);
+                Ok(())
+            })
+        };
+        multigrid.with_cycle(discrete, linear, work).unwrap();
+        visited
+    });
+    assert_eq!(visited, [0, 1, 2, 1, 0]);
+}
+
+/// A solve on a coarse box goes as far as Newton's method asks, or to a tolerance of its own.
+#[test]
+fn solves_on_coarse_boxes_reach_the_forcing_term() {
+    prepared([12, 9, 14], &Solo, |_, _, multigrid| {
+        let Multigrid { coarse, hierarchy, .. } = multigrid;
+        let (rows, columns) = (coarse[0].discrete.map().owned_count(), coarse[0].discrete.map().local_count());
+        let mut x = coarse[0].discrete.start().unwrap();
+        let workspace = CgWorkspace::new(&Serial, rows, columns).unwrap();
+        let mut problem = super::nested::OnBox { boxes: &mut coarse[..], hierarchy, workspace, inverts: true };
+        let (mut residual, mut delta) = (vec![0.0; rows], vec![0.0; rows]);
+        problem.assemble(&mut x, &mut residual).unwrap();
+        for (forcing, tolerance) in [(Some(0.5), 0.5), (Some(1e-9), 1e-9), (None, 1e-3)] {
+            let info = problem.solve(&x, &residual, &mut delta, forcing).unwrap();
+            assert!((info.target / (tolerance * info.rhs) - 1.0).abs() < 1e-12, "{forcing:?}: {info:?}");
+            assert!(info.residual <= info.target && info.iterations > 0, "{info:?}");
+        }
+    });
+}
+
 /// Levels, unknowns of coarse matrices with their ghosts, transfers and the last inverse of ranks are those of one.
 #[test]
 fn ranks_have_the_cycle_of_one() {
@@ -388,5 +425,13 @@ fn an_iteration_of_another_method_moves_and_computes_what_it_states() {
         let phase = report.phases.iter().find(|phase| phase.name == "cg").unwrap();
         let found = [phase.bytes, phase.flops].map(|all| (all / phase.calls as f64).round() as u64);
         assert_eq!((found, phase.calls), ([bytes, flops], report.cg_iterations as u64), "{solver}");
+        // Each product comes with a step of the preconditioner.
+        let mut with = deck.clone();
+        with.cg.preconditioner = Choice::Given(Preconditioning::Jacobi);
+        let report = solve(&with, &Solo, &silent).unwrap();
+        let phase = report.phases.iter().find(|phase| phase.name == "cg").unwrap();
+        let found = [phase.bytes, phase.flops].map(|all| (all / phase.calls as f64).round() as u64);
+        let steps = if solver == Solver::BiCgStab { 2 } else { 1 };
+        assert_eq!(found, [bytes + steps * 32 * rows, flops + steps * 2 * rows], "{solver}");
     }
 }

@@ -19,12 +19,12 @@ const BETWEEN: NewtonParams = NewtonParams { max_iterations: 1, ends_at_limit: t
 const SOLVES: CgParams = CgParams::new(1e-3, 200);
 
 /// The problem on a coarse box, with all coarser ones.
-struct OnBox<'m, 'a, S: Job> {
-    boxes: &'m mut [OnMesh<'a, S>],
-    hierarchy: &'m mut Hierarchy<S>,
-    workspace: CgWorkspace<S>,
+pub(super) struct OnBox<'m, 'a, S: Job> {
+    pub(super) boxes: &'m mut [OnMesh<'a, S>],
+    pub(super) hierarchy: &'m mut Hierarchy<S>,
+    pub(super) workspace: CgWorkspace<S>,
     /// Whether the last level is inverted before the next solve.
-    inverts: bool,
+    pub(super) inverts: bool,
 }
 
 impl<S: Job> NonlinearProblem<S> for OnBox<'_, '_, S> {

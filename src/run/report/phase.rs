@@ -112,6 +112,8 @@ mod tests {
         let times: Vec<f64> = (0..11).rev().map(f64::from).collect();
         assert_eq!(spread(&times), (1.0, 5.0, 9.0, true));
         assert_eq!(spread(&[1.0, 2.0, 3.0, 4.0, 5.0]), (1.4, 3.0, 4.6, true));
+        // Four times have tenths.
+        assert_eq!(spread(&[40.0, 10.0, 20.0, 30.0]), (13.0, 25.0, 37.0, true));
     }
 
     #[test]

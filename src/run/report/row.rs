@@ -91,6 +91,7 @@ mod tests {
         let mut report = crate::run::report::tests::sample();
         report.verdict = vec!["a, \"b\"".into()];
         report.error_max = f64::NAN;
+        report.mesh.size = [1.0, 0.5, 2.5];
         let (header, row) = (Report::csv_header(), report.csv_row());
         let names: Vec<&str> = header.split(',').collect();
         assert!(row.contains(",\"a, \"\"b\"\"\","), "{row}");
@@ -99,6 +100,8 @@ mod tests {
         for (name, value) in [
             ("nodes_z", "3"),
             ("size_x", "1.0"),
+            ("size_y", "0.5"),
+            ("size_z", "2.5"),
             ("problem", "heat"),
             ("element", "hex8"),
             ("operator", "assembled"),

@@ -183,5 +183,20 @@ fn the_tables_have_the_numbers_of_the_report_in_their_units() {
     ] {
         assert!(table.contains(line), "{line}: {table}");
     }
+    let mut uneven = report.clone();
+    uneven.partition = PartitionReport {
+        owned_min: 5,
+        owned_max: 11,
+        owned_mean: 9.0,
+        imbalance_asked_percent: 30.0,
+        imbalance_percent: 44.4,
+        ghosts: 6,
+        neighbours: 1,
+        duplicated_elements: 3,
+    };
+    let words = uneven.table().split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = "partition 5 to 11 nodes per rank, at most 6 ghosts and 1 neighbour, 37.5 % duplicated elements, imbalance 44.4 % \
+                (asked 30 %)";
+    assert!(words.contains(line), "{words}");
     assert!(table.contains("1.350e1 unknowns/s") && table.contains("NOT VERIFIED"), "{table}");
 }

@@ -179,6 +179,33 @@ fn the_memory_of_a_strategy_is_that_of_all_ranks() {
     assert!(found[0].0 != found[1].0 && found.iter().all(|(_, all, shown)| (*all, *shown) == (sum, sum)), "{found:?}");
 }
 
+/// A call takes its part of a round: all calls together are no longer than the study.
+#[test]
+fn seconds_are_those_of_a_call() {
+    let mut deck = deck([5, 5, 5]);
+    deck.mesh.map = CoordinateMap::None;
+    let part = share(&deck, &Solo).unwrap();
+    let (sizes, nodes) = (Sizes::of_box(&part), part.spec().node_count());
+    let mesh = made(&Serial, &Solo, ElementType::Hex8, part).unwrap();
+    let papers = choices::<Threads>(&Deck::default().resolved(), 1, &sizes);
+    let study = Study { space: &Serial, comm: &Solo, mesh: &mesh, sizes, free: 1 << 40, papers, rounds: 20, nodes };
+    let (start, mut calls) = (std::time::Instant::now(), 0);
+    let work = |(): &mut ()| {
+        calls += 1;
+        let begin = std::time::Instant::now();
+        while begin.elapsed().as_micros() < 3 {}
+        Ok(())
+    };
+    let compare = (&mut None, largest_difference as fn(&Numbers, &Numbers) -> f64);
+    let compared =
+        study.measured(Compared::default(), &papers, compare, || Ok(()), work, |(), ()| Ok(vec![vec![1.0]])).unwrap();
+    let elapsed = start.elapsed().as_secs_f64();
+    // The first call, one round of one call, then 20 rounds.
+    let each = (calls - 2) as f64 / 20.0;
+    let sum: f64 = compared.seconds.iter().sum();
+    assert!(each.fract() == 0.0 && sum * each <= elapsed && sum * each >= 20.0 * each * 3e-6, "{each}: {compared:?}");
+}
+
 /// The largest difference of all ranks counts, and a result that is no number on one of them differs infinitely.
 #[test]
 fn differences_are_those_of_the_worst_rank() {

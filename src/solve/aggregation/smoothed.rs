@@ -208,7 +208,12 @@ fn with<S: Staging + Spmv>(space: &S, mut level: Level<S>, inverse: &[f64], larg
 }
 
 /// Estimates the largest eigenvalue of D^-1 A on a host. Collective.
-fn largest(space: &Threads, links: &Links<'_, Threads>, (a, map): (&CrsMatrix, &Map), inverse: &[f64]) -> Result<f64> {
+pub(super) fn largest(
+    space: &Threads,
+    links: &Links<'_, Threads>,
+    (a, map): (&CrsMatrix, &Map),
+    inverse: &[f64],
+) -> Result<f64> {
     let comm = links.comm();
     let first = super::numbering::Numbering::new(comm, a.graph().rows())?.first();
     let made = Level::of_sizes(space, [a.graph().rows(), a.graph().columns()], None, None);

@@ -100,6 +100,10 @@ mod tests {
         let points: Vec<[f64; 3]> = (0..7).map(point).collect();
         let modes = NearNull::rigid_body_modes(&points).unwrap();
         let of_node = [1, 0, 2, 1, 2, 2, NONE];
+        // Dependence has no units: points of a box of 1e-13 have as many coarse unknowns.
+        let small: Vec<[f64; 3]> = points.iter().map(|point| point.map(|x| 1e-13 * x)).collect();
+        let small = NearNull::rigid_body_modes(&small).unwrap();
+        assert_eq!(tentative(&small, &of_node, 3, &[false; 21]).unwrap().empty.len(), 3 + 1);
         let mut is_fixed = vec![false; 21];
         is_fixed[10] = true;
         let Tentative { prolongator, near_null, empty } = tentative(&modes, &of_node, 3, &is_fixed).unwrap();

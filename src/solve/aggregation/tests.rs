@@ -241,6 +241,12 @@ fn a_diagonal_matrix_has_one_level() {
     assert_eq!(levels.levels().1.count(), 0);
     let (iterations, x) = solve(&Serial, &links, &mut levels, &matrix, &ids).unwrap();
     assert!(iterations <= 2 && x.iter().all(|&(id, x)| (x * (1.0 + id as f64) - 1.0).abs() < 1e-9));
+    // Other values on the graph have another diagonal.
+    let (mut matrix, value) = (matrix, |id: u64| 1.0 + (id * id % 977) as f64);
+    matrix.parts_mut().1.iter_mut().zip(0..).for_each(|(entry, id)| *entry = value(id));
+    levels.refill(&Serial, &links, &matrix).unwrap();
+    let (iterations, x) = solve(&Serial, &links, &mut levels, &matrix, &ids).unwrap();
+    assert!(iterations <= 2 && x.iter().all(|&(id, x)| (x * value(id) - 1.0).abs() < 1e-9), "{iterations}");
 }
 
 /// The finest level: two products before and after the correction, one of the residual, passes over vectors, both transfers. The last
@@ -261,4 +267,34 @@ fn levels_state_the_work_of_their_smoothers_and_of_the_inverse() {
     let flops = 4 * 2 * 77 + (3 * 6 + 2 + 3 + 2) * fine + 2 * (p.nnz() + r.nnz()) as u64;
     assert_eq!(levels[0].work(1000, 77), (bytes, flops));
     assert_eq!(levels[1].work(1000, 77), (1000, 154));
+}
+
+/// Random numbers belong to unknowns of all ranks, so that ranks estimate the eigenvalue of one.
+#[test]
+fn ranks_estimate_the_same_eigenvalue() {
+    let (edges, rows) = (
+        [300, 1, 1],
+        (0..300usize)
+            .map(|row| {
+                let neighbours = [row.wrapping_sub(1), row + 1].into_iter().filter(|&other| other < 300);
+                neighbours.map(|other| (other, -1.0)).chain([(row, 2.0 + 0.01 * (row as f64).sin())]).collect()
+            })
+            .collect::<Vec<BTreeMap<usize, f64>>>(),
+    );
+    let of = |ranks: usize| {
+        on_ranks(ranks, |comm| {
+            let (links, (matrix, ids)) = (Links::<Threads>::staged(comm), part(comm, edges, 1, &rows));
+            let inverse: Vec<f64> = matrix.diagonal().unwrap().iter().map(|value| value.recip()).collect();
+            super::smoothed::largest(&Serial, &links, (&matrix, ids.map()), &inverse).unwrap()
+        })
+    };
+    let one = of(1)[0];
+    assert!((1.5..2.0).contains(&one), "{one}");
+    for ranks in [2, 5] {
+        assert!(
+            of(ranks).iter().all(|found| (found / one - 1.0).abs() < 1e-12),
+            "{ranks} ranks: {:?}, {one}",
+            of(ranks)
+        );
+    }
 }

@@ -162,6 +162,12 @@ mod tests {
         let links = Links::<Threads>::staged(&Solo);
         let error = Bottom::new(&Serial, &links, MOST_INVERTED + 1).unwrap_err().to_string();
         assert!(error.contains("2049 unknowns, at most 2048"), "{error}");
+        // Together, whatever each has.
+        let errors = on_ranks(3, |comm| {
+            let links = Links::<Threads>::staged(comm);
+            Bottom::new(&Serial, &links, [1000, 0, 1049][comm.rank()]).unwrap_err().to_string()
+        });
+        assert!(errors.iter().all(|error| error.contains("2049 unknowns, at most 2048")), "{errors:?}");
     }
 
     /// y = (D + C) x on ranks, with D[i, i] = 3 + i and C[i, j] = 1 / (1 + i + j).

@@ -323,6 +323,15 @@ fn a_step_is_halved_unless_the_residual_falls_by_its_part() {
     }
 }
 
+/// Each step has all halvings: two of the first step, and one of the next.
+#[test]
+fn halvings_are_those_of_a_step() {
+    let table = &[(0.0, 4.0), (1.0, 8.0), (0.5, 7.0), (0.25, 2.0), (1.25, 3.0), (0.75, 1e-9)];
+    let params = NewtonParams { max_halvings: 2, ..NewtonParams::new(1e-6, 5) };
+    let info = run(&mut Positions(table), &mut [0.0], params).unwrap();
+    assert_eq!(info.steps.iter().map(|step| step.length).collect::<Vec<_>>(), [0.25, 0.5]);
+}
+
 /// After its last halving the method ends with the residual that it reached, and the target that it missed.
 #[test]
 fn a_line_search_that_fails_says_what_it_reached() {

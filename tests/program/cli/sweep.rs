@@ -60,6 +60,11 @@ fn a_sweep_writes_what_its_reports_say() {
     let cells: Vec<&str> = line.split_whitespace().collect();
     let shown: f64 = cells[2].parse().unwrap();
     assert!((shown / graphs[1] - 1.0).abs() < 6e-3 && cells.last() == Some(&"yes"), "{line}, {graphs:?}");
+    for cell in [2, 4, 6, 8].map(|at| cells[at]) {
+        // Numbers below 1e-4 have six decimals, and those above 1000 all digits before the point.
+        let digits = cell.replace('.', "").trim_start_matches('0').len();
+        assert!(digits == 3 || cell.len() == 8 || !cell.contains('.'), "{cell}: {line}");
+    }
     // Of three times, the smallest and the largest stand for the percentiles.
     let half = 50.0 * (graphs[2] - graphs[0]) / graphs[1];
     assert_eq!(cells[3], format!("{half:.0}"), "{line}, {graphs:?}");

@@ -186,6 +186,20 @@ mod tests {
         assert!((error - 0.2).abs() < 0.05 && slow.error_fitted < 1e-6, "{error} {}", slow.error_fitted);
     }
 
+    /// Two thirds of the points are fitted, rounded up.
+    #[test]
+    fn thirds_of_the_points_are_held_out() {
+        for (ranks, expected) in
+            [(vec![1], (1, 0)), (vec![1, 2], (2, 0)), (vec![1, 2, 4, 8], (3, 1)), (vec![1, 2, 4, 8, 16], (4, 1))]
+        {
+            let study = testing::study(Kind::Strong, ranks, vec![0], 1);
+            let sample = |&ranks: &usize| testing::Sample { ranks, cores: 16, ..Default::default() };
+            let found = of(&study, &study.ranks.iter().map(sample).collect::<Vec<_>>());
+            assert_eq!((found.fitted.len(), found.held_out.len()), expected, "{found:?}");
+            assert_eq!(found.error_held_out.is_some(), expected.1 > 0);
+        }
+    }
+
     #[test]
     fn two_cores_have_an_error_but_no_cost_of_communication() {
         // 1 x 1, 1 x 2 and 2 x 1; 2 x 2 is oversubscribed. The third point is held out, and takes 1.3 times the model's time.

@@ -134,6 +134,39 @@ fn tables_and_csv_have_the_numbers_of_the_rows_in_their_units() {
     }
 }
 
+#[test]
+fn the_line_of_the_model_is_a_table_in_its_units() {
+    use crate::model::{Fit, Partition, Prediction, prediction::Predicted};
+    let partition = Partition {
+        owned: 1024,
+        owned_max: 288,
+        ghosts_max: 64,
+        neighbours_max: 3,
+        elements: 770,
+        ..Partition::default()
+    };
+    let model = Prediction {
+        fit: Fit { slowdown: 1.0, latency: 0.0, per_byte: 0.0, per_stage: 1e-6 },
+        fitted: vec![],
+        held_out: vec![],
+        error_fitted: 0.0,
+        error_held_out: None,
+        threads: 1,
+        line: vec![Predicted {
+            partition: Partition { ranks: 4, nodes: [8, 16, 8], ..partition },
+            seconds: 1.25e-3,
+            communication: 0.375,
+            efficiency: 0.625,
+        }],
+        too_many: vec![],
+    };
+    let table = table(Kind::Weak, &[(sample(1, [8; 3], 1e-3), 1)]);
+    let found = blocks(&testing::study(Kind::Weak, vec![1], vec![0], 1), &table, Some(&model));
+    // 735 elements, of which 35 are computed twice.
+    let expected = ["4", "8x16x8", "1.125", "64", "3", "4.8 %", "1.25", "37.5 %", "0.62"];
+    assert_eq!(cells(&found, 9), [expected.map(String::from)]);
+}
+
 /// Differences within half of both spreads are noise, where the boxes are alike; times are per node.
 #[test]
 fn two_studies_are_compared_per_node_and_within_their_spreads() {

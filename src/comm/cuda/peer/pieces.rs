@@ -51,3 +51,31 @@ impl Message {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_are_cut_into_pieces_that_cover_them() {
+        assert_eq!([0, 1, PIECE, PIECE + 1, 3 * PIECE].map(pieces), [1, 1, 1, 2, 3]);
+        // Two words of 4 bytes per piece, in whole blocks.
+        assert_eq!([1, 32, 33].map(flag_bytes), [256, 256, 512]);
+        let message = Message {
+            window: 1 << 20,
+            ghosts: 5000,
+            pieces: 7,
+            first_ghost: 10,
+            first_piece: 3,
+            count: PIECE + 5,
+            rank: 2,
+        };
+        let mut table = Vec::new();
+        message.cut(100, &mut table);
+        let values = (1 << 20) + 256;
+        let first = [100, 1024, values + 80, 40_000, (1 << 20) + 12, 28, 2];
+        let second = [1124, 5, values + 80 + 8192, 40_000, (1 << 20) + 16, 28, 2];
+        assert_eq!(table, [first, second].concat());
+        assert_eq!(table.len(), 2 * WORDS);
+    }
+}

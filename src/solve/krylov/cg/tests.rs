@@ -89,6 +89,11 @@ fn each_failure_is_typed_and_has_its_numbers() {
     );
     assert!(matches!(failed(2.0, vec![f64::NAN; 20], TIGHT), Error::NotFinite { quantity: "||b||", .. }));
     assert!(matches!(failed(f64::NAN, vec![1.0; 20], TIGHT), Error::NotFinite { .. }));
+    // The first step, number 0, goes 1e200 along the first unknown.
+    let graph = CrsGraph::new(vec![0, 2, 4], vec![0, 1, 0, 1], 2).unwrap();
+    let a = CrsMatrix::new(Arc::new(graph), vec![1e-200, 1.0, 1.0, 1.0]).unwrap();
+    let error = run(&Serial, &a, &[1.0, 0.0], &mut [0.0; 2], TIGHT).unwrap_err();
+    assert!(matches!(error, Error::NotFinite { quantity: "||r||", iteration: 0, .. }), "{error:?}");
 }
 
 #[test]

@@ -21,6 +21,9 @@ fn runs_are_interleaved_and_points_are_in_the_order_of_their_size() {
     let point = Point::even;
     let points = [point(1, 1), point(1, 2), point(2, 1), point(2, 2)];
     assert_eq!(study().points(), points);
+    // Fewest threads in all first, whatever the ranks.
+    let wide = Study { threads: vec![1, 4], ..study() };
+    assert_eq!(wide.points(), [point(1, 1), point(2, 1), point(1, 4), point(2, 4)]);
     let runs: Vec<_> = [1, 2].iter().flat_map(|&repeat| points.map(|point| (point, repeat))).collect();
     assert_eq!(study().runs(), runs);
     assert_eq!(study().nodes_of(2).unwrap(), [8, 16, 8]);
