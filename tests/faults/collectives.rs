@@ -97,6 +97,7 @@ fn no_rank_leaves_the_set_up_of_a_preconditioner_alone() {
         (ProblemKind::Heat, Preconditioning::Multigrid),
         (ProblemKind::Heat, Preconditioning::Algebraic),
         (ProblemKind::Elasticity, Preconditioning::Jacobi),
+        (ProblemKind::Minife, Preconditioning::Jacobi),
     ] {
         let deck = deck(kind, preconditioning);
         let what = format!("{kind}, {preconditioning}");

@@ -163,6 +163,21 @@ mod tests {
     }
 
     #[test]
+    fn hashes_are_shortened_and_other_names_are_not() {
+        let hash = "0123456789abcdef0123456789abcdef01234567";
+        assert_eq!(hash.len(), 40);
+        for (commit, shown) in [
+            (hash.to_string(), "0123456789ab".to_string()),
+            (format!("{hash}-dirty"), "0123456789ab-dirty".into()),
+            (hash[1..].to_string(), hash[1..].into()),
+            (hash.replace('f', "g"), hash.replace('f', "g")),
+            ("unknown".into(), "unknown".into()),
+        ] {
+            assert_eq!(short(&commit), shown);
+        }
+    }
+
+    #[test]
     fn a_busy_machine_is_named() {
         let mut report = super::super::tests::sample();
         for (used, line) in [

@@ -52,10 +52,14 @@ impl<S: Staging + Spmv> Bottom<S> {
         let (rows, all) = (self.counts[self.rank], self.counts.iter().sum::<usize>());
         let first: usize = self.counts[..self.rank].iter().sum();
         let widest = self.counts.iter().copied().max().unwrap_or(0);
+        let vectors = || -> Result<[Array<S, f64>; 2]> { Ok([space.zeros(operator.columns())?, space.zeros(rows)?]) };
+        let arrays = || {
+            let of_ranks = [widest * all, rows, all * all];
+            let [mine, unit, matrix] = of_ranks.map(|length| try_zeroed::<f64>("last level", length));
+            Ok(([mine?, unit?, matrix?], vectors()?))
+        };
         // Column by column; ranks give equally many numbers.
-        let mut mine = try_zeroed::<f64>("last level", widest * all)?;
-        let mut unit = try_zeroed::<f64>("unit vector", rows)?;
-        let (mut x, mut y): (Array<S, f64>, Array<S, f64>) = (space.zeros(operator.columns())?, space.zeros(rows)?);
+        let ([mut mine, mut unit, mut matrix], [mut x, mut y]) = agree(links.comm(), arrays())?;
         for column in 0..all {
             unit.fill(0.0);
             if let Some(at) = column.checked_sub(first).filter(|&at| at < rows) {
@@ -66,7 +70,6 @@ impl<S: Staging + Spmv> Bottom<S> {
             space.read(&y, &mut mine[widest * column..][..rows])?;
         }
         let gathered = links.comm().all_gather(&mine)?;
-        let mut matrix = try_zeroed::<f64>("last level", all * all)?;
         let mut row = 0;
         for (rank, &count) in self.counts.iter().enumerate() {
             for at in 0..count {

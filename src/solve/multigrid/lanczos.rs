@@ -2,7 +2,7 @@
 
 use super::Level;
 use crate::blas::{Collective, Reductions};
-use crate::comm::Staging;
+use crate::comm::{Links, Staging, agree};
 use crate::space::{MemorySpace, Slice};
 use crate::sparse::{Operator, Spmv};
 use crate::{Error, Result};
@@ -18,16 +18,16 @@ const STEPS: usize = 10;
 /// [`Error::Invalid`] where A or D is not positive definite; the failure of a device or of communication.
 pub(in crate::solve) fn largest_eigenvalue<S: Staging + Spmv>(
     space: &S,
-    comm: &dyn Collective<S>,
+    links: &Links<'_, S>,
     operator: &dyn Operator<S>,
     level: &mut Level<S>,
 ) -> Result<f64> {
     let n = operator.rows();
-    let mut sums = Reductions::new(space, n, 1)?;
+    let mut sums = agree(links.comm(), Reductions::new(space, n, 1))?;
     let mut dot = |x: &Slice<S, f64>, y: &Slice<S, f64>| {
         let mut found = [0.0];
         space.dot(n, x, y, &mut sums, 0)?;
-        comm.all_reduce(space, &mut sums, 0..1)?;
+        links.all_reduce(space, &mut sums, 0..1)?;
         space.read(&sums.scalars, &mut found)?;
         let is_positive = found[0] > 0.0 && found[0].is_finite();
         if is_positive || found[0] == 0.0 { Ok(found[0]) } else { Err(not_definite(found[0])) }
@@ -119,7 +119,7 @@ mod tests {
             let mut level = Level::of_sizes(&Serial, [n, n], None, None).unwrap();
             level.inverse.fill(0.25);
             (0..n).for_each(|at| level.x[at] = ((at * at + 1) as f64).sin());
-            let found = largest_eigenvalue(&Serial, &Solo, &a, &mut level).unwrap();
+            let found = largest_eigenvalue(&Serial, &Links::staged(&Solo), &a, &mut level).unwrap();
             let expected = 1.0 + (std::f64::consts::PI / (n as f64 + 1.0)).cos();
             assert!(found <= expected * (1.0 + 1e-12), "{n}: {found}, {expected}");
             assert!(found > expected * if n < 10 { 1.0 - 1e-9 } else { 0.9 }, "{n}: {found}, {expected}");

@@ -159,6 +159,10 @@ fn a_residual_that_underflows_is_not_converged_and_one_of_zero_is() {
     assert_eq!(bounded(1e-200, 1e-100).unwrap().reason, Reason::AbsoluteTolerance);
     assert!(matches!(bounded(1e-200, 1e-180), Err(Error::Underflow { quantity: "||F||", .. })));
     assert!(matches!(from_zero(1e-100, 1e-60), Err(Error::Underflow { quantity: "tolerance ||F||", .. })));
+    // The smallest normal number is one.
+    let smallest =
+        run(&mut Positions(&[(0.0, 1.491_668_146_240_041_3e-154), (1.0, 0.0)]), &mut [0.0], NewtonParams::new(0.5, 5));
+    assert!(matches!(smallest, Err(Error::Underflow { quantity: "tolerance ||F||", .. })), "{smallest:?}");
     let (zero, some) = (from_zero(0.0, 0.5).unwrap(), from_zero(1e-100, 0.5).unwrap());
     assert_eq!((zero.reason, zero.steps.len()), (Reason::Zero, 0));
     assert_eq!((some.reason, some.steps.len()), (Reason::RelativeTolerance, 1));
