@@ -184,3 +184,34 @@ PRODUCTS_OF(spmv_f32_16, spmv_dot_f32_16, spmv_dot_exchanging_f32_16, f32, 16, 4
 // The same with rows in flight instead of entries per batch; Lanes::tile has that number, too.
 PRODUCTS_IN_CRS(CrsInFlight, spmv_f64_32, spmv_dot_f64_32, spmv_dot_exchanging_f64_32, f64, 32, 4, 4)
 PRODUCTS_IN_CRS(CrsInFlight, spmv_f32_32, spmv_dot_f32_32, spmv_dot_exchanging_f32_32, f32, 32, 4, 4)
+
+// The rows of a group in sweeps by the triangles of a matrix (src/sparse/sweep): `count` rows from place `first` on, SHARED threads each.
+// Items of y that a sum reads belong to other groups, which no thread of the launch writes.
+constexpr int SHARED = 4;
+
+template <class Each>
+INLINE void group(u64 first, u64 count, const u64* row_map, const u32* entries, const double* values, const double* y, Each each) {
+    const u64 at = thread_index() / SHARED, place = first + at;
+    u64 start = 0;
+    u32 length = 0;
+    if (at < count) start = __ldg(row_map + place), length = u32(__ldg(row_map + place + 1) - start);
+    const double sum = row_sum<SHARED, 4>(length, entries + start, values + start, y);
+    if (at < count && threadIdx.x % SHARED == 0) each(place, sum);
+}
+
+// y_p = (r_i - L_p y) / d_p at place p of row i.
+KERNEL __launch_bounds__(THREADS)
+    sweep_forward(u64 first, u64 count, const u64* row_map, const u32* entries, const double* values, const double* inverse,
+                  const u32* rows, const double* r, double* y) {
+    group(first, count, row_map, entries, values, y,
+          [&](u64 place, double sum) { y[place] = (__ldg(r + __ldg(rows + place)) - sum) * __ldg(inverse + place); });
+}
+
+// z_i = y_p -= U_p y / d_p
+KERNEL __launch_bounds__(THREADS)
+    sweep_backward(u64 first, u64 count, const u64* row_map, const u32* entries, const double* values, const double* inverse,
+                   const u32* rows, double* y, double* z) {
+    group(first, count, row_map, entries, values, y, [&](u64 place, double sum) {
+        z[__ldg(rows + place)] = y[place] -= sum * __ldg(inverse + place);
+    });
+}

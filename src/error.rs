@@ -116,6 +116,19 @@ pub enum Error {
         /// The value that should be positive.
         value: f64,
     },
+    /// An incomplete Cholesky factorisation met a pivot that is not positive, whatever share of the diagonal was added.
+    #[error(
+        "IC(0): the pivot of row {row} is {value:e} with {shift} of the diagonal added: expected a positive one; jacobi and gauss-seidel \
+         need no factors"
+    )]
+    Pivot {
+        /// Row of this rank.
+        row: usize,
+        /// The pivot.
+        value: f64,
+        /// Largest share of the diagonal that was added to it.
+        shift: f64,
+    },
     /// CG failed, and the matrix is not symmetric.
     #[error(
         "CG failed on a matrix that is not symmetric: |x.Ay - y.Ax| is {departure:.1e} of ||x|| ||Ay||; GMRES and BiCGStab take such matrices"

@@ -171,7 +171,7 @@ pub struct Flags {
     /// Operator of CG: assembled (a stored matrix), matrix-free (products by elements, no matrix or graph) [default: assembled]
     #[arg(long, value_name = "NAME", allow_hyphen_values = true, value_parser = named::<Operator>(Operator::ALL.map(|(_, name)| name)), hide_possible_values = true)]
     operator: Option<Operator>,
-    /// Preconditioner of CG: auto, none, jacobi, chebyshev, mg (multigrid), amg (algebraic) [default: auto: none; with --preset fast mg for many unknowns]
+    /// Preconditioner of CG: auto, none, jacobi, chebyshev, gauss-seidel (by colours), ic0 (incomplete Cholesky), mg (multigrid), amg (algebraic) [default: auto: none; with --preset fast mg for many unknowns]
     #[arg(long, value_name = "NAME", allow_hyphen_values = true, value_parser = auto_or::<Choice<Preconditioning>>(Preconditioning::ALL.map(|(_, name)| name)), hide_possible_values = true)]
     preconditioner: Option<Choice<Preconditioning>>,
     /// Device: auto, cpu, cuda (one GPU per rank), cuda:K [default: auto: a GPU for each rank if all have one, else cpu]

@@ -6,7 +6,7 @@ use super::meshes::coarse_boxes;
 use super::problem::{Case, expected};
 use super::{Deck, Job, vtk};
 use crate::mesh::{BoxPart, Stencil};
-use crate::solve::{Level, SmoothedAggregation};
+use crate::solve::{Level, SmoothedAggregation, Sweeps};
 use crate::sparse::RowShape;
 
 /// A part's numbers, for a table; the choices; and the memory.
@@ -27,10 +27,13 @@ pub(super) fn forecast<S: Job>(
     };
     let (sizes, choices, forecast) = of_part(part, deck.mesh.element);
     // Each level of a preconditioner, and its transfers from the next finer one.
-    let mut levels = if deck.preconditioning() == Preconditioning::None { 0 } else { Level::<S>::bytes(sizes.rows()) };
-    if deck.preconditioning() == Preconditioning::Algebraic {
-        levels += SmoothedAggregation::<S>::bytes(sizes.rows(), sizes.matrix().shape.entries as u64);
-    }
+    let (rows, entries) = (sizes.rows(), sizes.matrix().shape.entries as u64);
+    let mut levels = match deck.preconditioning() {
+        Preconditioning::None => 0,
+        Preconditioning::GaussSeidel | Preconditioning::Cholesky => Sweeps::<S>::bytes(rows, entries),
+        Preconditioning::Algebraic => Level::<S>::bytes(rows) + SmoothedAggregation::<S>::bytes(rows, entries),
+        _ => Level::<S>::bytes(rows),
+    };
     let (mut finer, mut rows) = (*part.spec(), sizes.rows());
     for (spec, element) in coarse_boxes(deck, part.spec(), ranks) {
         let Ok(part) = BoxPart::new(&spec, rank, ranks) else { break };

@@ -90,7 +90,7 @@ fn launches(deck: &Deck, file: &str) -> bool {
         "dofs" => deck.problem.kind.dofs() > 1,
         "graph_map" => deck.graph.strategy == Choice::Given(graph::Strategy::Map),
         // `auto` takes CRS for long rows, which one unknown on `hex8` has not.
-        "sparse" if deck.preconditioning().has_levels() => true,
+        "sparse" if deck.preconditioning().has_levels() || deck.preconditioning().reads_crs() => true,
         "sparse" => deck.matrix.format == Choice::Given(Format::Crs) || deck.matrix.format == Choice::Auto && is_long,
         "slices" => deck.matrix.format != Choice::Given(Format::Crs) || deck.matrix.values == Precision::F32,
         "slice_layout" => deck.matrix.format != Choice::Given(Format::Crs),

@@ -10,10 +10,10 @@ use crate::graph::BuildGraph;
 use crate::mesh::MeshSpace;
 use crate::solve::CgSteps;
 use crate::space::Scan;
-use crate::sparse::Spmv;
+use crate::sparse::{Spmv, Sweep};
 
 /// A space on which the main job runs.
-pub trait Job: MeshSpace + BuildGraph + Assemble + ApplyModel + Boundary + CgSteps + Spmv + Staging {
+pub trait Job: MeshSpace + BuildGraph + Assemble + ApplyModel + Boundary + CgSteps + Spmv + Sweep + Staging {
     /// A point in the order of work.
     type Mark;
 

@@ -46,7 +46,7 @@ pub(crate) use kernel_files::KERNEL_FILES;
 pub use krylov::{
     CgParams, CgSlot, CgState, CgSteps, CgVariant, CgVectors, CgWorkspace, DistributedOperator, ElementOperator,
     FusedSlot, Identity, Jacobi, LinearSystem, OperatorFn, OperatorTimes, Preconditioner, PreconditionerFn, Quotient,
-    SingleLaunch, SingleVectors, SolveInfo, Symmetry, TrueResidual, cg, cg_single_launch, operator_fn,
+    SingleLaunch, SingleVectors, SolveInfo, Sweeps, Symmetry, TrueResidual, cg, cg_single_launch, operator_fn,
     preconditioner_fn, symmetry, true_residual,
 };
 #[cfg(feature = "cli")]

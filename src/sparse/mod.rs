@@ -33,10 +33,12 @@ mod spgemm;
 mod spmv;
 #[cfg(feature = "sprs")]
 mod sprs;
+mod sweep;
 mod transpose;
 
 pub use crs_graph::CrsGraph;
 pub use crs_matrix::CrsMatrix;
+use diagonal::reciprocals;
 pub(crate) use diagonal::{inverse_of_blocks, inverse_of_diagonal};
 #[cfg(feature = "cuda")]
 pub(crate) use format::CrsValues;
@@ -57,3 +59,4 @@ pub use spgemm::Spgemm;
 #[cfg(feature = "cuda")]
 pub use spmv::DeviceValue;
 pub use spmv::{HostValue, Lanes, Spmv};
+pub use sweep::{Grouping, RowGroups, Sweep, Triangles};

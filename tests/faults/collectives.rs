@@ -96,6 +96,7 @@ fn no_rank_leaves_the_set_up_of_a_preconditioner_alone() {
     for (kind, preconditioning) in [
         (ProblemKind::Heat, Preconditioning::Multigrid),
         (ProblemKind::Heat, Preconditioning::Algebraic),
+        (ProblemKind::Heat, Preconditioning::Cholesky),
         (ProblemKind::Elasticity, Preconditioning::Jacobi),
         (ProblemKind::Minife, Preconditioning::Jacobi),
     ] {

@@ -124,6 +124,7 @@ fn advection_is_solved_by_the_methods_for_any_matrix() {
             ["--solver", "gmres", "--preconditioner", "jacobi"],
             ["--solver", "bicgstab", "--preconditioner", "mg"],
             ["--solver", "gmres", "--preconditioner", "chebyshev"],
+            ["--solver", "gmres", "--preconditioner", "gauss-seidel"],
             ["--solver", "bicgstab", "--operator", "matrix-free"],
             ["--kernel", "table", "--jacobian", "ad"],
         ] {
@@ -249,10 +250,8 @@ fn what_does_not_apply_is_refused_in_one_line() {
         (&["--advection", "1,0,0"], "problem.advection (--advection): 1,0,0: problem.kind (--problem) is heat; only"),
         (&["--problem", "poisson", "--advection", "inf,0,0"], "give three finite numbers"),
         (&["--problem", "poisson", "--advection", "1,0,0", "--solver", "cg"], "give auto, gmres or bicgstab"),
-        (
-            &["--problem", "poisson", "--advection", "1,0,0", "--preconditioner", "amg"],
-            "amg: aggregates need a symmetric",
-        ),
+        (&["--problem", "poisson", "--advection", "1,0,0", "--preconditioner", "amg"], "amg: needs a symmetric"),
+        (&["--operator", "matrix-free", "--preconditioner", "ic0"], "is ic0, and no matrix is stored"),
         (&["--problem", "poisson", "--advection", "1,0,0", "--format", "symmetric"], "symmetric"),
         (&["--solver", "gmres", "--cg-variant", "classic"], "classic: only of CG, and cg.solver (--solver) is gmres"),
         (&["--problem", "minife", "--solver", "gmres"], "minife: does 200 iterations of CG; give cg.tolerance"),
@@ -350,7 +349,7 @@ fn ranks_solve_matrices_that_are_not_symmetric() {
     let advection = ["--advection", "12,-6,3", "--size", "1,1.25,1", "--threads", "1"];
     let alone = solved("diffusion", "hex8", "13", &advection);
     for (ranks, solver, preconditioner) in
-        [(2, "gmres", "none"), (3, "bicgstab", "none"), (3, "gmres", "mg"), (4, "bicgstab", "jacobi")]
+        [(2, "gmres", "none"), (3, "bicgstab", "none"), (3, "gmres", "mg"), (4, "bicgstab", "gauss-seidel")]
     {
         let more = [&advection[..], &["--solver", solver, "--preconditioner", preconditioner]].concat();
         let other = on_ranks(ranks, "diffusion", "hex8", &more);

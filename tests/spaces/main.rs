@@ -46,6 +46,7 @@ mod cuda {
     mod slices;
     mod solve;
     mod sparse;
+    mod sweeps;
     mod views;
     mod worksets;
 

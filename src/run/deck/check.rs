@@ -148,9 +148,8 @@ impl Deck {
             let why = format!("{} is {kind}; only poisson and diffusion have advection", with_flag("problem.kind"));
             return refuse("problem.advection", velocity, why);
         }
-        if self.has_advection() && self.preconditioning() == Preconditioning::Algebraic {
-            let why =
-                "aggregates need a symmetric matrix, and problem.advection (--advection) is given; give mg or jacobi";
+        if self.has_advection() && self.preconditioning().needs_symmetry() {
+            let why = "needs a symmetric matrix, and problem.advection (--advection) is given; give mg, gauss-seidel or jacobi";
             return refuse("cg.preconditioner", self.preconditioning(), why);
         }
         if solver == Solver::Cg {

@@ -101,6 +101,10 @@ named_choice! { "preconditioner";
         Jacobi = "jacobi",
         /// A polynomial of the matrix scaled by its diagonal.
         Chebyshev = "chebyshev",
+        /// Symmetric Gauss-Seidel by colours.
+        GaussSeidel = "gauss-seidel",
+        /// Incomplete Cholesky factors without fill.
+        Cholesky = "ic0",
         /// A multigrid V-cycle over coarser boxes.
         Multigrid = "mg",
         /// A multigrid V-cycle over aggregates of the matrix.
@@ -112,6 +116,16 @@ impl Preconditioning {
     /// Whether it is a cycle over several levels.
     pub fn has_levels(self) -> bool {
         matches!(self, Preconditioning::Multigrid | Preconditioning::Algebraic)
+    }
+
+    /// Whether the host makes it from the matrix in CRS.
+    pub fn reads_crs(self) -> bool {
+        matches!(self, Preconditioning::Algebraic | Preconditioning::GaussSeidel | Preconditioning::Cholesky)
+    }
+
+    /// Whether it exists for symmetric matrices only.
+    pub fn needs_symmetry(self) -> bool {
+        matches!(self, Preconditioning::Algebraic | Preconditioning::Cholesky)
     }
 }
 

@@ -11,7 +11,7 @@
 //! clock; and two runs on a busy machine could not be compared.
 
 use crate::comm::{Communicator, agree};
-use crate::run::deck::{Choice, Preconditioning};
+use crate::run::deck::Choice;
 use crate::run::{Deck, Job};
 use crate::sparse::{Format, Formats, MatrixStorage, RowShape};
 use crate::{Error, Result};
@@ -76,8 +76,8 @@ pub(super) fn before<S: Formats>(
 fn asked<S: Formats>(deck: &Deck) -> Option<(Format, &'static str)> {
     match deck.matrix.format {
         Choice::Given(format) => Some((format, "given")),
-        Choice::Auto if S::BY_ROWS.is_some() && deck.preconditioning() == Preconditioning::Algebraic => {
-            Some((Format::Crs, "read by the set-up of amg"))
+        Choice::Auto if S::BY_ROWS.is_some() && deck.preconditioning().reads_crs() => {
+            Some((Format::Crs, "read by the set-up of the preconditioner"))
         }
         Choice::Auto => None,
     }

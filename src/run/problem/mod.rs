@@ -27,6 +27,9 @@ mod multigrid;
 mod multigrid_tests;
 mod nested;
 mod preconditioner;
+mod sweeps;
+#[cfg(test)]
+mod sweeps_tests;
 #[cfg(test)]
 mod tests;
 
@@ -336,7 +339,7 @@ impl<S: Job> NonlinearProblem<S> for Problem<'_, S> {
             let system = LinearSystem { operator: &operator, preconditioner: Identity, comm: links, rhs: residual };
             let solved = match (&launch, preconditioner) {
                 (_, Some(preconditioner)) if method != Method::Cg => {
-                    preconditioner.with_cycle(discrete, linear, |preconditioner| {
+                    preconditioner.with_preconditioner(discrete, linear, |preconditioner| {
                         let system = System { space, operator: &operator, preconditioner, ranks: links, rhs: residual };
                         general.solve(system, delta, params, observe)
                     })
@@ -346,9 +349,8 @@ impl<S: Job> NonlinearProblem<S> for Problem<'_, S> {
                     let system = System { space, operator: &operator, preconditioner, ranks: links, rhs: residual };
                     general.solve(system, delta, params, observe)
                 }
-                (_, Some(preconditioner)) => preconditioner.with_cycle(discrete, linear, |cycle| {
-                    let mut system =
-                        LinearSystem { operator: &operator, preconditioner: cycle, comm: links, rhs: residual };
+                (_, Some(preconditioner)) => preconditioner.with_preconditioner(discrete, linear, |preconditioner| {
+                    let mut system = LinearSystem { operator: &operator, preconditioner, comm: links, rhs: residual };
                     cg(space, &mut system, delta, params, workspace, observe)
                 }),
                 (Some(launch), None) => {

@@ -139,10 +139,10 @@ impl<'a, S: Job> Multigrid<'a, S> {
     pub fn new(fine: &Discrete<'a, S>, linear: &Linear<S>, marks: &mut Marks<S>) -> Result<Option<Self>> {
         let (space, ProblemInput { deck, links, mesh, coarse: meshes, .. }) = (fine.space, &fine.input);
         let smoothing = match deck.preconditioning() {
-            Preconditioning::None | Preconditioning::Algebraic => return Ok(None),
             Preconditioning::Jacobi => Smoothing::JACOBI,
             Preconditioning::Chebyshev => Smoothing::ALONE,
             Preconditioning::Multigrid => Smoothing::FOR_CYCLES,
+            _ => return Ok(None),
         };
         let before = agree(links.comm(), space.mark())?;
         let all: Vec<&Mesh<S::Memory>> = [*mesh].into_iter().chain(*meshes).collect();

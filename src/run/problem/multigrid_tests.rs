@@ -81,10 +81,13 @@ fn every_element_map_and_problem_converges_in_few_iterations() {
 #[test]
 fn each_preconditioner_needs_fewer_iterations_than_the_one_before() {
     let mut deck = deck(ProblemKind::Heat, ElementType::Hex8, [25; 3]);
+    deck.mesh.map = "twist:0.2".parse().unwrap();
     let mut before = usize::MAX;
     let none_to_best = [
         Preconditioning::None,
         Preconditioning::Jacobi,
+        Preconditioning::GaussSeidel,
+        Preconditioning::Cholesky,
         Preconditioning::Chebyshev,
         Preconditioning::Algebraic,
         Preconditioning::Multigrid,
@@ -269,6 +272,7 @@ fn an_iteration_moves_and_computes_what_cg_and_the_cycle_do() {
     for (preconditioning, [bytes, flops]) in [
         (Preconditioning::None, [0; 2]),
         (Preconditioning::Jacobi, [32 * rows, 2 * rows]),
+        (Preconditioning::GaussSeidel, [12 * (entries - rows) + 88 * rows, 2 * (entries - rows) + 4 * rows]),
         (Preconditioning::Chebyshev, [3 * (product + 56 * rows) + 32 * rows, 3 * (2 * entries + 6 * rows) + 2 * rows]),
         (
             Preconditioning::Multigrid,

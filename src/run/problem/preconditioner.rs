@@ -1,20 +1,22 @@
-//! The preconditioner of a problem: cycles over coarser boxes, or over aggregates of the matrix.
+//! The preconditioner of a problem: cycles over coarser boxes or over aggregates of the matrix, or sweeps by its triangles.
 
 use super::aggregates::Aggregates;
 use super::discrete::{Discrete, Marks};
 use super::linear::{LevelNumbers, Linear};
 use super::multigrid::{Multigrid, SEED};
+use super::sweeps::Triangular;
 use crate::Result;
 use crate::run::Job;
 use crate::run::cost::Cost;
 use crate::run::deck::Preconditioning;
-use crate::solve::{Cycle, SolveInfo};
+use crate::solve::{Cycle, Preconditioner, SolveInfo};
 use crate::space::{Array, MemorySpace, Slice};
 
-/// Levels of either kind.
+/// A preconditioner of any kind.
 pub(super) enum Levels<'a, S: Job> {
     Boxes(Multigrid<'a, S>),
     Aggregates(Aggregates<S>),
+    Sweeps(Triangular<S>),
 }
 
 impl<'a, S: Job> Levels<'a, S> {
@@ -22,6 +24,9 @@ impl<'a, S: Job> Levels<'a, S> {
     pub fn new(fine: &Discrete<'a, S>, linear: &Linear<S>, marks: &mut Marks<S>) -> Result<Option<Self>> {
         match fine.input.deck.preconditioning() {
             Preconditioning::Algebraic => Ok(Some(Levels::Aggregates(Aggregates::new(fine)?))),
+            sweeps @ (Preconditioning::GaussSeidel | Preconditioning::Cholesky) => {
+                Ok(Some(Levels::Sweeps(Triangular::new(sweeps))))
+            }
             _ => Ok(Multigrid::new(fine, linear, marks)?.map(Levels::Boxes)),
         }
     }
@@ -35,15 +40,16 @@ impl<'a, S: Job> Levels<'a, S> {
     pub fn nested_start(&mut self, fine: &Discrete<'a, S>, linear: &Linear<S>, x: &mut Slice<S, f64>) -> Result<bool> {
         match self {
             Levels::Boxes(multigrid) => multigrid.nested_start(fine, linear, x),
-            Levels::Aggregates(_) => Ok(false),
+            Levels::Aggregates(_) | Levels::Sweeps(_) => Ok(false),
         }
     }
 
-    /// Prepares the levels for the values that were assembled at these unknowns. All ranks call it together.
+    /// Prepares the preconditioner for the values that were assembled at these unknowns. All ranks call it together.
     pub fn prepare(&mut self, fine: &Discrete<'a, S>, linear: &Linear<S>, unknowns: &Slice<S, f64>) -> Result<()> {
         match self {
             Levels::Boxes(multigrid) => multigrid.prepare(fine, linear, unknowns),
             Levels::Aggregates(aggregates) => aggregates.prepare(fine, linear),
+            Levels::Sweeps(sweeps) => sweeps.prepare(fine, linear),
         }
     }
 
@@ -54,46 +60,59 @@ impl<'a, S: Job> Levels<'a, S> {
         }
     }
 
-    /// Calls `work` with the cycle.
-    pub fn with_cycle<R>(
+    /// Calls `work` with the preconditioner.
+    pub fn with_preconditioner<R>(
         &mut self,
         fine: &Discrete<'a, S>,
         linear: &Linear<S>,
-        work: impl FnOnce(&mut Cycle<'_, S>) -> Result<R>,
+        work: impl FnOnce(&mut dyn Preconditioner<S>) -> Result<R>,
     ) -> Result<R> {
         match self {
-            Levels::Boxes(multigrid) => multigrid.with_cycle(fine, linear, work),
-            Levels::Aggregates(aggregates) => aggregates.with_cycle(fine, linear, work),
+            Levels::Boxes(multigrid) => multigrid.with_cycle(fine, linear, |cycle| work(cycle)),
+            Levels::Aggregates(aggregates) => aggregates.with_cycle(fine, linear, |cycle| work(cycle)),
+            Levels::Sweeps(sweeps) => work(sweeps.preconditioner()?),
         }
     }
 
-    /// Returns what a cycle moves and computes on this rank.
+    /// Returns what an application moves and computes on this rank.
     pub fn cost(&self, linear: &Linear<S>) -> Result<Cost> {
         match self {
             Levels::Boxes(multigrid) => multigrid.cost(linear),
             Levels::Aggregates(aggregates) => aggregates.cost(linear),
+            Levels::Sweeps(sweeps) => Ok(sweeps.cost()),
         }
     }
 
-    /// Times the levels of a cycle, the second of two. All ranks call it together.
+    /// Times the levels of an application, the second of two. All ranks call it together.
     pub fn levels(&mut self, fine: &Discrete<'a, S>, linear: &Linear<S>) -> Result<Vec<LevelNumbers>> {
         let (space, n) = (fine.space, fine.map().owned_count());
         let mut levels = vec![linear.level()];
         levels.extend(match self {
             Levels::Boxes(multigrid) => multigrid.numbers(),
             Levels::Aggregates(aggregates) => aggregates.numbers(),
+            Levels::Sweeps(_) => Vec::new(),
         });
         let (mut r, mut z): (Array<S, f64>, Array<S, f64>) = (space.zeros(n)?, space.zeros(n)?);
         let (r, z) = (S::Memory::slice_mut(&mut r), S::Memory::slice_mut(&mut z));
         fine.scatter_by_id(SEED, r)?;
         let mut visited = Vec::new();
-        self.with_cycle(fine, linear, |cycle| {
+        let twice = |cycle: &mut Cycle<'_, S>| {
             cycle.apply_visiting(space, n, r, z, &mut |_| Ok(()))?;
             cycle.apply_visiting(space, n, r, z, &mut |level| {
                 visited.push((level, space.mark()?));
                 Ok(())
             })
-        })?;
+        };
+        match self {
+            Levels::Boxes(multigrid) => multigrid.with_cycle(fine, linear, twice)?,
+            Levels::Aggregates(aggregates) => aggregates.with_cycle(fine, linear, twice)?,
+            Levels::Sweeps(sweeps) => {
+                let sweeps = sweeps.preconditioner()?;
+                sweeps.apply(space, n, r, z)?;
+                visited.push((0, space.mark()?));
+                sweeps.apply(space, n, r, z)?;
+            }
+        }
         visited.push((0, space.mark()?));
         add_times(&mut levels, &visited, |before, after| space.between(before, after))?;
         Ok(levels)

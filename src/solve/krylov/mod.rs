@@ -21,7 +21,7 @@ pub use distributed::{DistributedOperator, OperatorTimes};
 pub use elements::ElementOperator;
 pub use function::{OperatorFn, PreconditionerFn, operator_fn, preconditioner_fn};
 pub(crate) use general::{KrylovWorkspace, System};
-pub use preconditioner::{Identity, Jacobi, Preconditioner};
+pub use preconditioner::{Identity, Jacobi, Preconditioner, Sweeps};
 
 use super::Reason;
 

@@ -127,31 +127,44 @@ fn multiply<V: Item + Into<f64>>(
     let mut start = row_map[0] as usize;
     for (i, &end) in row_map[1..].iter().enumerate() {
         let row = start..end as usize;
-        // A cache line holds 8 values in f64 and 16 columns.
-        let mut at = row.start;
-        while at < row.end {
-            prefetch(values, at + PREFETCH_DISTANCE);
-            prefetch(values, at + PREFETCH_DISTANCE + 8);
-            prefetch(entries, at + PREFETCH_DISTANCE);
-            at += 16;
-        }
+        fetch_ahead(entries, values, row.clone());
         start = row.end;
         store(i, row_sum(&entries[row.clone()], &values[row], x));
+    }
+}
+
+/// Prefetches what lies [`PREFETCH_DISTANCE`] behind a row. A cache line holds 8 values in f64 and 16 columns.
+#[inline(always)]
+pub(in crate::sparse) fn fetch_ahead<V: Item>(entries: &[u32], values: &[V], row: Range<usize>) {
+    for at in row.step_by(16) {
+        prefetch(values, at + PREFETCH_DISTANCE);
+        prefetch(values, at + PREFETCH_DISTANCE + 8);
+        prefetch(entries, at + PREFETCH_DISTANCE);
     }
 }
 
 /// The product of a row.
 #[inline(always)]
 pub(in crate::sparse) fn row_sum<V: Item + Into<f64>>(columns: &[u32], values: &[V], x: &[f64]) -> f64 {
+    row_sum_of(columns, values, |column| x[column])
+}
+
+/// The product of a row with the numbers of its columns.
+#[inline(always)]
+pub(in crate::sparse) fn row_sum_of<V: Item + Into<f64>>(
+    columns: &[u32],
+    values: &[V],
+    x: impl Fn(usize) -> f64,
+) -> f64 {
     let (columns, last_columns) = columns.as_chunks::<WAYS>();
     let (terms, last_terms) = values.as_chunks::<WAYS>();
     let mut sums = [0.0; WAYS];
     for (columns, terms) in columns.iter().zip(terms) {
         for way in 0..WAYS {
-            sums[way] += terms[way].into() * x[columns[way] as usize];
+            sums[way] += terms[way].into() * x(columns[way] as usize);
         }
     }
-    let rest = last_columns.iter().zip(last_terms).map(|(&column, &value)| value.into() * x[column as usize]);
+    let rest = last_columns.iter().zip(last_terms).map(|(&column, &value)| value.into() * x(column as usize));
     (sums[0] + sums[1]) + (sums[2] + sums[3]) + rest.sum::<f64>()
 }
 

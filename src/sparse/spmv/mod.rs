@@ -15,7 +15,7 @@ pub use cuda::DeviceValue;
 pub(super) use cuda::{check_dot, ranks_of_whole};
 
 pub use host::HostValue;
-pub(super) use host::{dot_of_pieces, row_sum};
+pub(super) use host::{dot_of_pieces, fetch_ahead, row_sum, row_sum_of};
 pub use lanes::Lanes;
 
 use super::CrsMatrix;

@@ -26,6 +26,7 @@ fn preconditioners_agree_with_those_of_a_host() {
         for (preconditioning, format, values) in [
             (Preconditioning::Jacobi, Choice::Auto, Precision::F64),
             (Preconditioning::Chebyshev, Choice::Given(Format::Crs), Precision::F64),
+            (Preconditioning::GaussSeidel, Choice::Auto, Precision::F64),
             (Preconditioning::Multigrid, Choice::Auto, Precision::F64),
             (Preconditioning::Algebraic, Choice::Auto, Precision::F64),
             (Preconditioning::Algebraic, Choice::Given(Format::Crs), Precision::F32),

@@ -1,8 +1,10 @@
 //! Preconditioners: z = M^-1 r, where M approximates A and M^-1 is symmetric positive definite.
 
 mod jacobi;
+mod sweeps;
 
 pub use jacobi::Jacobi;
+pub use sweeps::Sweeps;
 
 use crate::Result;
 use crate::blas::Blas;

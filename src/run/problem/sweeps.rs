@@ -1,0 +1,61 @@
+//! Symmetric Gauss-Seidel or IC(0) of a problem's matrix: this rank's rows and columns.
+
+use super::discrete::Discrete;
+use super::linear::Linear;
+use crate::comm::agree;
+use crate::run::cost::Cost;
+use crate::run::deck::Preconditioning;
+use crate::run::{Event, Job};
+use crate::solve::{Preconditioner, Sweeps};
+use crate::sparse::CrsMatrix;
+use crate::{Error, Result};
+
+/// The triangles of a problem's matrix, or its factors.
+pub(super) struct Triangular<S: Job> {
+    preconditioning: Preconditioning,
+    /// Made once the matrix has values.
+    sweeps: Option<Sweeps<S>>,
+    /// A device's matrix on the host.
+    copy: Option<CrsMatrix>,
+}
+
+impl<S: Job> Triangular<S> {
+    /// Prepares nothing before the matrix has values.
+    pub fn new(preconditioning: Preconditioning) -> Self {
+        Triangular { preconditioning, sweeps: None, copy: None }
+    }
+
+    /// Takes the values of the matrix, and says where the factorisation has shifted its diagonal. All ranks call it together.
+    pub fn prepare(&mut self, fine: &Discrete<'_, S>, linear: &Linear<S>) -> Result<()> {
+        let (space, comm) = (fine.space, fine.input.links.comm());
+        let Triangular { preconditioning, sweeps, copy } = self;
+        let matrix = agree(comm, linear.assembled(space, copy))?;
+        let made = match (sweeps.as_mut(), *preconditioning) {
+            (Some(sweeps), _) => sweeps.refill(space, matrix),
+            (None, Preconditioning::Cholesky) => {
+                Sweeps::incomplete_cholesky(space, matrix).map(|made| *sweeps = Some(made))
+            }
+            (None, _) => Sweeps::gauss_seidel(space, matrix).map(|made| *sweeps = Some(made)),
+        };
+        agree(comm, made)?;
+        let mut largest = [sweeps.as_ref().map_or(0.0, Sweeps::shift)];
+        comm.all_max(&mut largest);
+        if largest[0] > 0.0 {
+            let notice = format!("ic0: {} of the diagonal was added to it to keep pivots positive", largest[0]);
+            (fine.input.progress)(Event::Notice(&notice));
+        }
+        Ok(())
+    }
+
+    /// Returns the preconditioner of the last values.
+    pub fn preconditioner(&mut self) -> Result<&mut dyn Preconditioner<S>> {
+        let made = self.sweeps.as_mut().map(|sweeps| sweeps as &mut dyn Preconditioner<S>);
+        made.ok_or_else(|| Error::Invalid("preconditioner: expected a matrix".into()))
+    }
+
+    /// Returns what an application moves and computes on this rank.
+    pub fn cost(&self) -> Cost {
+        let (bytes, flops) = self.sweeps.as_ref().map_or((0, 0), Sweeps::work);
+        Cost { bytes, flops }
+    }
+}
