@@ -1,6 +1,6 @@
 //! The forecast of a run on a space: sizes of its part, the choices of its deck, the memory.
 
-use super::deck::Preconditioning;
+use super::deck::{Operator, Preconditioning};
 use super::forecast::{Choices, Forecast, Sizes};
 use super::meshes::coarse_boxes;
 use super::problem::{Case, expected};
@@ -20,24 +20,26 @@ pub(super) fn forecast<S: Job>(
     deck: &Deck,
     threads: usize,
 ) -> Forecasted {
-    let of_part = |part: &BoxPart, element| {
+    let of_part = |part: &BoxPart, element, operator| {
         let sizes = Sizes::of(part, element, case.model.dofs(), case.fixes_all_faces());
-        let choices = choices::<S>(deck, threads, &sizes);
+        let choices = Choices { operator, ..choices::<S>(deck, threads, &sizes) };
         (sizes, choices, Forecast::of::<S>(&sizes, &choices))
     };
-    let (sizes, choices, forecast) = of_part(part, deck.mesh.element);
+    let (sizes, choices, forecast) = of_part(part, deck.mesh.element, deck.cg.operator);
     // Each level of a preconditioner, and its transfers from the next finer one.
     let (rows, entries) = (sizes.rows(), sizes.matrix().shape.entries as u64);
     let mut levels = match deck.preconditioning() {
         Preconditioning::None => 0,
         Preconditioning::GaussSeidel | Preconditioning::Cholesky => Sweeps::<S>::bytes(rows, entries),
         Preconditioning::Algebraic => Level::<S>::bytes(rows) + SmoothedAggregation::<S>::bytes(rows, entries),
-        _ => Level::<S>::bytes(rows),
+        _ if deck.has_matrix() => Level::<S>::bytes(rows),
+        // Its diagonal is probed.
+        _ => Level::<S>::bytes(rows) + 48 * sizes.columns(),
     };
     let (mut finer, mut rows) = (*part.spec(), sizes.rows());
     for (spec, element) in coarse_boxes(deck, part.spec(), ranks) {
         let Ok(part) = BoxPart::new(&spec, rank, ranks) else { break };
-        let (sizes, _, of_level) = of_part(&part, element);
+        let (sizes, _, of_level) = of_part(&part, element, Operator::Assembled);
         let entries = |axis: usize| Stencil::linear(finer.nodes()[axis], spec.nodes()[axis]).entries() as f64;
         let entries = rows as f64 * (0..3).map(|axis| entries(axis) / finer.nodes()[axis] as f64).product::<f64>();
         // Interpolation, its transpose, and of unknowns to the coarser box: one entry or a few per row there.

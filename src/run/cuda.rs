@@ -1,6 +1,6 @@
 //! The main job on a GPU.
 
-use super::deck::{Choice, ProblemKind};
+use super::deck::{Choice, Preconditioning, ProblemKind};
 use super::provenance::{GpuReport, driver_release};
 use super::{Deck, Job};
 use crate::comm::{Communicator, equal_on_node};
@@ -79,14 +79,20 @@ impl Job for Cuda {
 /// Whether a run with these settings launches kernels of the file of this name. A file that is missing here is loaded at its first
 /// launch.
 fn launches(deck: &Deck, file: &str) -> bool {
+    // Coarse boxes have matrices.
+    let has_matrix = deck.has_matrix() || deck.preconditioning() == Preconditioning::Multigrid;
     let is_long = deck.mesh.element != ElementType::Hex8 || deck.problem.kind.dofs() > 1;
     match file {
         "space" | "mesh" | "graph" | "blas" | "halo" | "cg" => true,
         // With the exact solution of the heat equation.
         "heat" => deck.mesh.element == ElementType::Hex8 && deck.problem.kind == ProblemKind::Heat,
         // The others serve graph and matrix, but for the vectors of CG's variants.
-        "dirichlet" | "fill" | "places" | "cg_at_once" => deck.has_matrix(),
-        "dofs" | "graph_map" | "sparse" | "slices" | "slice_layout" | "slices_symmetric" if !deck.has_matrix() => false,
+        "dirichlet" | "fill" | "places" | "cg_at_once" => has_matrix,
+        "dofs" | "graph_map" | "sparse" | "slices" | "slice_layout" | "slices_symmetric"
+            if !has_matrix && deck.preconditioning() == Preconditioning::None =>
+        {
+            false
+        }
         "dofs" => deck.problem.kind.dofs() > 1,
         "graph_map" => deck.graph.strategy == Choice::Given(graph::Strategy::Map),
         // `auto` takes CRS for long rows, which one unknown on `hex8` has not.

@@ -29,7 +29,7 @@ pub(crate) fn inverse_of_diagonal(diagonal: &[f64]) -> Result<CrsMatrix> {
 }
 
 /// Returns the reciprocals of a positive diagonal.
-pub(super) fn reciprocals(diagonal: &[f64]) -> Result<Vec<f64>> {
+pub(crate) fn reciprocals(diagonal: &[f64]) -> Result<Vec<f64>> {
     for (row, &value) in diagonal.iter().enumerate() {
         // The reciprocal of a subnormal number may be infinite, that of infinity is 0.
         if !(value > 0.0 && value.is_finite() && value.recip().is_finite()) {

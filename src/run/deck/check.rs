@@ -1,7 +1,7 @@
 //! Checks the values of a deck. Each refusal is one line that names the key and the flag.
 
 use super::model::MINIFE_ITERATIONS;
-use super::{Choice, Deck, Device, Nodes, Preconditioning, ProblemDeck, ProblemKind, Solver};
+use super::{Choice, Deck, Device, Nodes, ProblemDeck, ProblemKind, Solver};
 use crate::element::ElementType;
 use crate::files::NamedFile;
 use crate::fill::Kernel;
@@ -175,7 +175,7 @@ impl Deck {
         if self.has_matrix() {
             return Ok(());
         }
-        let preconditioner = (self.preconditioning() != Preconditioning::None).then_some(());
+        let preconditioner = self.preconditioning().reads_crs().then_some(());
         let given = [
             ("matrix.format", self.matrix.format.given().map(|format| format.to_string())),
             ("matrix.values", (self.matrix.values != Precision::F64).then(|| self.matrix.values.to_string())),

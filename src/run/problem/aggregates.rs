@@ -113,7 +113,8 @@ impl<S: Job> Aggregates<S> {
     pub fn cost(&self, linear: &Linear<S>) -> Result<Cost> {
         let Some(levels) = &self.levels else { return Ok(Cost::default()) };
         let (levels, coarse) = levels.levels();
-        let finest = (linear.stored_operator()?.bytes(), linear.level().entries);
+        let Cost { bytes, flops } = linear.product();
+        let finest = (bytes as usize, flops / 2);
         let coarse = coarse.map(|matrix| (Operator::<S>::bytes(matrix), matrix.graph().nnz() as u64));
         let of_levels = levels.iter().zip([finest].into_iter().chain(coarse));
         let mut cost = Cost::default();

@@ -3,11 +3,13 @@
 use super::auto_format::{self, ChosenFormat};
 use super::discrete::{Discrete, Marks, step};
 use super::input::ProblemInput;
-use crate::fill::{Additions, ContractionCalls, StoredSystem};
+use super::probed;
+use crate::fill::{Additions, ApplyCost, ContractionCalls, StoredSystem};
 use crate::graph::Graph;
 use crate::run::Job;
+use crate::run::cost::Cost;
 use crate::solve::{ElementOperator, SingleLaunch};
-use crate::space::{MemorySpace, Slice};
+use crate::space::{Array, MemorySpace, Slice, try_collect};
 use crate::sparse::{CrsMatrix, MatrixStorage, Operator};
 use crate::{Error, Result};
 use std::cell::RefCell;
@@ -133,7 +135,18 @@ impl<S: Job> Linear<S> {
     pub fn clear_fixed(&self, discrete: &Discrete<'_, S>, vector: &mut Slice<S, f64>) -> Result<()> {
         match self {
             Linear::Matrix(stored) => discrete.space.clear_fixed(&stored.system.conditions, vector),
-            Linear::Elements(_) => Err(no_diagonal()),
+            Linear::Elements(_) => {
+                // vector -= fixed vector, item by item.
+                let (space, n) = (discrete.space, discrete.map().owned_count());
+                let fixed: Vec<u8> = space.download(&discrete.fixed()?)?;
+                let fixed = space.upload(&try_collect("fixed unknowns", fixed.into_iter().map(f64::from))?)?;
+                let (mut found, mut y, zero): (Array<S, f64>, Array<S, f64>, Array<S, f64>) =
+                    (space.zeros(n)?, space.zeros(n)?, space.zeros(n)?);
+                let [found, y] = [&mut found, &mut y].map(S::Memory::slice_mut);
+                let [fixed, zero] = [&fixed, &zero].map(S::Memory::slice);
+                space.copy(n, vector, y)?;
+                space.relax(n, [0.0, 1.0], fixed, zero, Some(&*y), found, vector)
+            }
         }
     }
 
@@ -167,10 +180,15 @@ impl<S: Job> Linear<S> {
         match self {
             Linear::Matrix(stored) if in_f64 => work(S::in_f64(&stored.system.matrix)),
             Linear::Matrix(stored) => work(S::operator(&stored.system.matrix)),
-            Linear::Elements(operator) => {
-                let sizes = [discrete.map().owned_count(), discrete.map().local_count()];
-                work(&ElementOperator::new(operator, discrete.on().node_coord, sizes))
-            }
+            Linear::Elements(operator) => work(&of_elements(discrete, operator)),
+        }
+    }
+
+    /// The operator of elements; `None` with a matrix.
+    pub fn element_operator<'o>(&'o self, discrete: &'o Discrete<'_, S>) -> Option<ElementOperator<'o, S>> {
+        match self {
+            Linear::Matrix(_) => None,
+            Linear::Elements(operator) => Some(of_elements(discrete, operator)),
         }
     }
 
@@ -178,7 +196,7 @@ impl<S: Job> Linear<S> {
     pub fn assembled<'m>(&'m self, space: &S, copy: &'m mut Option<CrsMatrix>) -> Result<&'m CrsMatrix> {
         match self {
             Linear::Matrix(stored) => space.assembled(&stored.system.matrix, copy),
-            Linear::Elements(_) => Err(no_diagonal()),
+            Linear::Elements(_) => Err(no_matrix()),
         }
     }
 
@@ -186,30 +204,43 @@ impl<S: Job> Linear<S> {
     pub fn stored_operator(&self) -> Result<&dyn Operator<S>> {
         match self {
             Linear::Matrix(stored) => Ok(S::operator(&stored.system.matrix)),
-            Linear::Elements(_) => Err(no_diagonal()),
+            Linear::Elements(_) => Err(no_matrix()),
         }
     }
 
-    /// Overwrites the first items of a vector with the reciprocals of the diagonal, and those of fixed rows with 0: they take no part.
-    pub fn inverse_diagonal(&self, space: &S, inverse: &mut Slice<S, f64>) -> Result<()> {
+    /// Overwrites the first items of a vector with the reciprocals of the diagonal; fixed rows of a matrix get 0 and take no part. All ranks
+    /// call it together.
+    pub fn inverse_diagonal(&self, discrete: &Discrete<'_, S>, inverse: &mut Slice<S, f64>) -> Result<()> {
         match self {
             Linear::Matrix(stored) => {
-                space.inverse_diagonal(&stored.system, inverse)?;
-                space.clear_fixed(&stored.system.conditions, inverse)
+                discrete.space.inverse_diagonal(&stored.system, inverse)?;
+                discrete.space.clear_fixed(&stored.system.conditions, inverse)
             }
-            Linear::Elements(_) => Err(no_diagonal()),
+            Linear::Elements(operator) => probed::inverse_diagonal(discrete, &of_elements(discrete, operator), inverse),
         }
     }
 
-    /// Rows and entries, for the report.
-    pub fn level(&self) -> LevelNumbers {
+    /// What a product moves and computes.
+    pub fn product(&self) -> Cost {
         match self {
             Linear::Matrix(stored) => {
-                let rows = S::operator(&stored.system.matrix).rows() as u64;
-                LevelNumbers { rows, entries: stored.numbers[0], seconds: 0.0 }
+                let bytes = S::operator(&stored.system.matrix).bytes() as u64;
+                Cost { bytes, flops: 2 * stored.numbers[0] }
             }
-            Linear::Elements(_) => LevelNumbers::default(),
+            Linear::Elements(operator) => {
+                let ApplyCost { bytes, flops } = S::apply_cost(&operator.borrow());
+                Cost { bytes, flops }
+            }
         }
+    }
+
+    /// Rows and entries, for the report; without a matrix no entries.
+    pub fn level(&self, discrete: &Discrete<'_, S>) -> LevelNumbers {
+        let entries = match self {
+            Linear::Matrix(stored) => stored.numbers[0],
+            Linear::Elements(_) => 0,
+        };
+        LevelNumbers { rows: discrete.map().owned_count() as u64, entries, seconds: 0.0 }
     }
 
     /// The calls of contractions by all assemblies so far.
@@ -248,7 +279,15 @@ impl<S: Job> Linear<S> {
     }
 }
 
-/// Refuses preconditioners of an operator whose diagonal is not known; the deck's check comes first.
-fn no_diagonal() -> Error {
+fn of_elements<'o, S: Job>(
+    discrete: &'o Discrete<'_, S>,
+    operator: &'o RefCell<S::ModelOperator>,
+) -> ElementOperator<'o, S> {
+    let sizes = [discrete.map().owned_count(), discrete.map().local_count()];
+    ElementOperator::new(operator, discrete.on().node_coord, sizes)
+}
+
+/// Refuses preconditioners that read a matrix; the deck's check comes first.
+fn no_matrix() -> Error {
     Error::Invalid("preconditioner: expected an assembled matrix".into())
 }

@@ -1,11 +1,16 @@
 //! Whole runs without a matrix against those with one.
 
-use crate::comm::Solo;
+use super::ProblemInput;
+use super::discrete::Discrete;
+use super::linear::Linear;
 use crate::comm::ranks::on_ranks;
+use crate::comm::{Links, Solo};
 use crate::element::ElementType;
-use crate::fill::Strategy;
-use crate::run::deck::{Choice, Nodes, Operator, ProblemKind};
-use crate::run::{Deck, Device, Report, dry_run, silent, solve, solve_on};
+use crate::fill::{Assemble, Strategy};
+use crate::run::deck::{Choice, Forcing, Nodes, Operator, Preconditioning, Preset, ProblemKind};
+use crate::run::meshes::made;
+use crate::run::steps::share;
+use crate::run::{Deck, Device, Phases, Report, dry_run, silent, solve, solve_on};
 use crate::solve::CgVariant;
 use crate::space::{Serial, Threads};
 
@@ -103,4 +108,75 @@ fn a_forecast_counts_no_matrix() {
         assert!(bytes[0] > bytes[1] + 12 * nnz, "{name}: {bytes:?}");
         assert!(without.table().contains(&format!("strategies  operator matrix-free, fill {name}")));
     }
+}
+
+/// Without a matrix the diagonal is that of the assembled one, but 1 at fixed unknowns.
+#[test]
+fn the_probed_diagonal_is_that_of_the_matrix() {
+    for (kind, element) in [
+        (ProblemKind::Heat, ElementType::Hex8),
+        (ProblemKind::Heat, ElementType::Tet10),
+        (ProblemKind::Poisson, ElementType::Hex27),
+        (ProblemKind::Elasticity, ElementType::Wedge15),
+        (ProblemKind::Elasticity, ElementType::Hex8),
+    ] {
+        let (deck, phases, links) =
+            (deck(kind, element, [7, 9, 5]), Phases::default(), Links::<Threads>::staged(&Solo));
+        let mesh = made(&Serial, &Solo, element, share(&deck, &Solo).unwrap()).unwrap();
+        let input =
+            ProblemInput { deck: &deck, links: &links, mesh: &mesh, coarse: &[], phases: &phases, progress: &silent };
+        let (discrete, mut marks) = (Discrete::new(&Serial, input).unwrap(), Vec::new());
+        let nodes = crate::graph::build(&Serial, &mesh.elem_node, mesh.map.owned_count(), Default::default()).unwrap();
+        let graph = Serial.dof_graph(nodes, kind.dofs()).unwrap();
+        let n = discrete.map().owned_count();
+        let mut unknowns = discrete.start().unwrap();
+        discrete.scatter_by_id(3, &mut unknowns).unwrap();
+        unknowns.iter_mut().for_each(|u| *u = 1.5 + 0.5 * *u);
+        let inverse_of = |mut linear: Linear<Threads>| {
+            let mut inverse = vec![f64::NAN; n];
+            linear.assemble(&discrete, &unknowns, &mut vec![0.0; n], &mut Vec::new()).unwrap();
+            linear.inverse_diagonal(&discrete, &mut inverse).unwrap();
+            inverse
+        };
+        let expected = inverse_of(Linear::matrix(&discrete, graph, &mut marks).unwrap());
+        let found = inverse_of(Linear::elements(&discrete, &mut marks).unwrap());
+        for (at, &is_fixed) in discrete.fixed().unwrap().iter().take(n).enumerate() {
+            let expected = if is_fixed == 0 { expected[at] } else { 1.0 };
+            let departure = (found[at] / expected - 1.0).abs();
+            assert!(departure < 1e-12, "{kind} on {element}, {at}: {} {expected}", found[at]);
+        }
+    }
+}
+
+#[test]
+fn preconditioners_need_no_matrix() {
+    for (kind, element) in [
+        (ProblemKind::Heat, ElementType::Hex8),
+        (ProblemKind::Poisson, ElementType::Hex20),
+        (ProblemKind::Elasticity, ElementType::Hex8),
+        (ProblemKind::Diffusion, ElementType::Tet4),
+    ] {
+        for preconditioning in [Preconditioning::Jacobi, Preconditioning::Chebyshev, Preconditioning::Multigrid] {
+            let mut deck = deck(kind, element, [17, 13, 11]);
+            deck.run.preset = Preset::Fast;
+            deck.cg.preconditioner = Choice::Given(preconditioning);
+            deck.newton.forcing = Choice::Given(Forcing::Fixed);
+            let (expected, mut free) = (solve(&deck, &Solo, &silent).unwrap(), matrix_free(&deck));
+            let what = format!("{kind} on {element}, {preconditioning}");
+            check(&what, &solve(&free, &Solo, &silent).unwrap(), &expected);
+            // With nested iteration, whose coarse boxes have matrices.
+            free.newton.forcing = Choice::Auto;
+            let found = solve(&free, &Solo, &silent).unwrap();
+            assert!(found.verified && found.cg_iterations <= expected.cg_iterations, "{what}: {:?}", found.verdict);
+            if element == ElementType::Hex8 {
+                let of_ranks = on_ranks(3, |comm| solve_on(&Serial, &free, comm, &silent).unwrap());
+                let counts = [of_ranks[0].cg_iterations, found.cg_iterations];
+                assert!(of_ranks[0].verified && counts[0] <= counts[1] + 4, "{what}: {counts:?}");
+            }
+        }
+    }
+    let mut deck = matrix_free(&deck(ProblemKind::Heat, ElementType::Hex8, [9; 3]));
+    deck.cg.preconditioner = Choice::Given(Preconditioning::GaussSeidel);
+    let refused = deck.check().unwrap_err().to_string();
+    assert!(refused.contains("cg.preconditioner (--preconditioner) is gauss-seidel, and no matrix"), "{refused}");
 }

@@ -27,6 +27,7 @@ mod multigrid;
 mod multigrid_tests;
 mod nested;
 mod preconditioner;
+mod probed;
 mod sweeps;
 #[cfg(test)]
 mod sweeps_tests;

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! box of level l + 1    about half the cells of level l along its shortest edges; elements of degree 2 go to degree 1 on their cells first
-//! operator              assembled on that box at the interpolated unknowns, with the same boundary conditions, without advection
+//! operator              assembled on that box at the interpolated unknowns, with the same boundary conditions, without advection;
+//!                       on the finest box that of the run, stored or matrix-free
 //! transfers             linear interpolation by indices, and its transpose without entries at fixed nodes
 //! ```
 
@@ -153,7 +154,8 @@ impl<'a, S: Job> Multigrid<'a, S> {
         for (at, linear) in matrices.enumerate() {
             let below = meshes.get(at).map(|coarser| transfer(fine, all[at], coarser)).transpose()?;
             let above = levels.last().and_then(Level::transfer);
-            let level = linear.stored_operator().and_then(|operator| Level::new(space, operator, above, below));
+            let on = coarse.get(at.wrapping_sub(1)).map_or(fine, |coarse| &coarse.discrete);
+            let level = linear.with_operator(on, false, |operator| Level::new(space, operator, above, below));
             let mut level = agree(links.comm(), level)?;
             level.is_refined = meshes.get(at).is_some_and(|coarser| is_refined(all[at], coarser));
             levels.push(level);
@@ -192,7 +194,7 @@ impl<'a, S: Job> Multigrid<'a, S> {
 impl<S: Job> Multigrid<'_, S> {
     /// Rows and entries of the coarser levels.
     pub fn numbers(&self) -> Vec<LevelNumbers> {
-        self.coarse.iter().map(|coarse| coarse.linear.level()).collect()
+        self.coarse.iter().map(|coarse| coarse.linear.level(&coarse.discrete)).collect()
     }
 
     /// Returns what a cycle moves and computes on this rank: per level the products, the updates of vectors, the transfers.
@@ -200,7 +202,8 @@ impl<S: Job> Multigrid<'_, S> {
         let mut cost = Cost::default();
         let matrices = [linear].into_iter().chain(self.coarse.iter().map(|coarse| &coarse.linear));
         for (linear, level) in matrices.zip(&self.hierarchy.levels) {
-            let (bytes, flops) = level.work(linear.stored_operator()?.bytes() as u64, linear.level().entries);
+            let product = linear.product();
+            let (bytes, flops) = level.work(product.bytes, product.flops / 2);
             (cost.bytes, cost.flops) = (cost.bytes + bytes, cost.flops + flops);
         }
         Ok(cost)
@@ -225,8 +228,8 @@ pub(super) fn assemble<S: Job>(coarse: &mut [OnMesh<'_, S>], unknowns: &Slice<S,
 pub(super) fn prepare<S: Job>(hierarchy: &mut Hierarchy<S>, parts: Vec<Part<'_, '_, S>>, inverts: bool) -> Result<()> {
     let Some((first, ..)) = parts.first() else { return Ok(()) };
     let (space, links, finer) = (first.space, first.input.links, hierarchy.levels.len() - parts.len());
-    for ((_, linear, _), level) in parts.iter().zip(&mut hierarchy.levels[finer..]) {
-        linear.inverse_diagonal(space, S::Memory::slice_mut(&mut level.inverse))?;
+    for ((discrete, linear, _), level) in parts.iter().zip(&mut hierarchy.levels[finer..]) {
+        linear.inverse_diagonal(discrete, S::Memory::slice_mut(&mut level.inverse))?;
     }
     let meshes: Vec<&Discrete<'_, S>> = parts.iter().map(|part| part.0).collect();
     with_operators(parts, |operators| {
@@ -240,10 +243,15 @@ pub(super) fn with_operators<'p, 'a, S: Job, R>(
     parts: Vec<Part<'p, 'a, S>>,
     work: impl FnOnce(Vec<&dyn Operator<S>>) -> Result<R>,
 ) -> Result<R> {
-    let distributed = |(discrete, linear, halo): Part<'p, 'a, S>| {
+    let elements: Vec<_> = parts.iter().map(|&(discrete, linear, _)| linear.element_operator(discrete)).collect();
+    let mut operators = Vec::new();
+    for ((discrete, linear, halo), elements) in parts.into_iter().zip(&elements) {
         let interior = discrete.input.links.apart(discrete.interior_rows());
-        DistributedOperator::new(linear.stored_operator()?, halo, interior)
-    };
-    let operators = parts.into_iter().map(distributed).collect::<Result<Vec<_>>>()?;
+        let local: &dyn Operator<S> = match elements {
+            Some(elements) => elements,
+            None => linear.stored_operator()?,
+        };
+        operators.push(DistributedOperator::new(local, halo, interior)?);
+    }
     work(operators.iter().map(|operator| operator as &dyn Operator<S>).collect())
 }

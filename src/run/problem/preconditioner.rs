@@ -86,7 +86,7 @@ impl<'a, S: Job> Levels<'a, S> {
     /// Times the levels of an application, the second of two. All ranks call it together.
     pub fn levels(&mut self, fine: &Discrete<'a, S>, linear: &Linear<S>) -> Result<Vec<LevelNumbers>> {
         let (space, n) = (fine.space, fine.map().owned_count());
-        let mut levels = vec![linear.level()];
+        let mut levels = vec![linear.level(fine)];
         levels.extend(match self {
             Levels::Boxes(multigrid) => multigrid.numbers(),
             Levels::Aggregates(aggregates) => aggregates.numbers(),

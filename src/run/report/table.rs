@@ -41,7 +41,7 @@ impl Report {
         text + &self.verdict_line()
     }
 
-    /// One row per level of a multigrid cycle; `complexity` sums the entries down to the level, relative to the finest.
+    /// One row per level of a multigrid cycle; `complexity` sums the entries down to the level, relative to the finest, if it has a matrix.
     fn level_table(&self) -> String {
         if self.levels.len() < 2 {
             return String::new();
@@ -50,11 +50,12 @@ impl Report {
         let rows = self.levels.iter().enumerate().map(|(at, level)| {
             entries += level.entries;
             let complexity = entries as f64 / self.levels[0].entries as f64;
+            let complexity = if complexity.is_finite() { format!("{complexity:.3}") } else { "-".into() };
             vec![
                 at.to_string(),
                 level.rows.to_string(),
                 level.entries.to_string(),
-                format!("{complexity:.3}"),
+                complexity,
                 format!("{:.3}", 1e3 * level.seconds),
             ]
         });

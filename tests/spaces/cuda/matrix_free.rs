@@ -6,7 +6,7 @@ use minifenl::comm::Solo;
 use minifenl::element::ElementType;
 use minifenl::fill::Strategy;
 use minifenl::mesh::CoordinateMap;
-use minifenl::run::deck::{Choice, Deck, Nodes, Operator, Preconditioning, Preset, ProblemKind};
+use minifenl::run::deck::{Choice, Deck, Forcing, Nodes, Operator, Preconditioning, Preset, ProblemKind};
 use minifenl::run::{Report, silent, solve_on};
 use minifenl::solve::CgVariant;
 use minifenl::space::{Cuda, Serial};
@@ -50,14 +50,17 @@ fn runs_without_a_matrix_converge_as_those_with_one() {
         deck.mesh.nodes = Nodes::new([nodes; 3]).ok();
         deck.mesh.map = CoordinateMap::Twist(0.2);
         deck.cg.variant = Choice::Given(CgVariant::Classic);
-        // Preconditioners need a matrix.
-        deck.cg.preconditioner = Choice::Given(Preconditioning::None);
-        let assembled = run(&space, &deck);
-        deck.cg.operator = Operator::MatrixFree;
-        for (strategy, name) in Strategy::on_gpu() {
-            deck.fill.strategy = Choice::Given(strategy);
+        deck.newton.forcing = Choice::Given(Forcing::Fixed);
+        let plain = Strategy::on_gpu().map(|(strategy, _)| (Preconditioning::None, strategy));
+        let others = [Preconditioning::Jacobi, Preconditioning::Chebyshev, Preconditioning::Multigrid];
+        let others = others.map(|preconditioning| (preconditioning, Strategy::Gather));
+        for (preconditioning, strategy) in plain.chain(others) {
+            deck.cg.preconditioner = Choice::Given(preconditioning);
+            (deck.cg.operator, deck.fill.strategy) = (Operator::Assembled, Choice::Auto);
+            let assembled = run(&space, &deck);
+            (deck.cg.operator, deck.fill.strategy) = (Operator::MatrixFree, Choice::Given(strategy));
             let found = run(&space, &deck);
-            let what = format!("{problem} on {element}, {name}");
+            let what = format!("{problem} on {element}, {preconditioning}, {strategy}");
             assert!(found.verified && assembled.verified, "{what}: {:?}", found.verdict);
             let counts = [found.cg_iterations, assembled.cg_iterations];
             assert!(counts[0].abs_diff(counts[1]) <= found.newton_iterations, "{what}: iterations {counts:?}");
