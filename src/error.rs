@@ -122,7 +122,7 @@ pub enum Error {
          need no factors"
     )]
     Pivot {
-        /// Row of this rank.
+        /// Row of the rank that met it.
         row: usize,
         /// The pivot.
         value: f64,
@@ -239,6 +239,7 @@ impl Error {
             Error::NotConverged { .. }
                 | Error::Breakdown { .. }
                 | Error::Indefinite { .. }
+                | Error::Pivot { .. }
                 | Error::NotSymmetric { .. }
                 | Error::NotFinite { .. }
                 | Error::Underflow { .. }

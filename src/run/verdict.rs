@@ -101,7 +101,7 @@ fn stopped(error: &Error, newton: &Ended) -> String {
     let steps = &newton.info.steps;
     let is_solved = !steps.is_empty() && steps.iter().all(|step| step.linear.reason != Reason::Iterations);
     let is_indefinite = match error {
-        Error::Breakdown { .. } | Error::Indefinite { .. } => true,
+        Error::Breakdown { .. } | Error::Indefinite { .. } | Error::Pivot { .. } => true,
         Error::NotFinite { quantity, value, .. } => *quantity == "p.Ap" && value.is_nan(),
         _ => false,
     };

@@ -22,14 +22,7 @@ impl<V: Item> CrsMatrix<V> {
 
 /// Returns the diagonal matrix with the reciprocals of a positive diagonal.
 pub(crate) fn inverse_of_diagonal(diagonal: &[f64]) -> Result<CrsMatrix> {
-    let (rows, values) = (diagonal.len(), reciprocals(diagonal)?);
-    let row_map = try_collect("row offsets of the diagonal", (0..rows + 1).map(|row| row as RowOffset))?;
-    let entries = try_collect("columns of the diagonal", (0..rows).map(|row| row as LocalOrdinal))?;
-    CrsMatrix::new(Arc::new(CrsGraph::trusted(row_map, entries, rows)), values)
-}
-
-/// Returns the reciprocals of a positive diagonal.
-pub(crate) fn reciprocals(diagonal: &[f64]) -> Result<Vec<f64>> {
+    let rows = diagonal.len();
     for (row, &value) in diagonal.iter().enumerate() {
         // The reciprocal of a subnormal number may be infinite, that of infinity is 0.
         if !(value > 0.0 && value.is_finite() && value.recip().is_finite()) {
@@ -37,7 +30,10 @@ pub(crate) fn reciprocals(diagonal: &[f64]) -> Result<Vec<f64>> {
             return Err(Error::Invalid(format!("diagonal[{row}] is {value:e}: {expected}")));
         }
     }
-    try_collect("reciprocals of the diagonal", diagonal.iter().map(|value| value.recip()))
+    let row_map = try_collect("row offsets of the diagonal", (0..rows + 1).map(|row| row as RowOffset))?;
+    let entries = try_collect("columns of the diagonal", (0..rows).map(|row| row as LocalOrdinal))?;
+    let values = try_collect("reciprocals of the diagonal", diagonal.iter().map(|value| value.recip()))?;
+    CrsMatrix::new(Arc::new(CrsGraph::trusted(row_map, entries, rows)), values)
 }
 
 /// Returns the block diagonal matrix with the inverses of the diagonal blocks of `dofs` rows each, `dofs` entries per row. Entries that the

@@ -38,7 +38,7 @@ mod transpose;
 
 pub use crs_graph::CrsGraph;
 pub use crs_matrix::CrsMatrix;
-pub(crate) use diagonal::{inverse_of_blocks, inverse_of_diagonal, reciprocals};
+pub(crate) use diagonal::{inverse_of_blocks, inverse_of_diagonal};
 #[cfg(feature = "cuda")]
 pub(crate) use format::CrsValues;
 #[cfg(feature = "cuda")]

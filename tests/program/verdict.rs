@@ -77,6 +77,9 @@ fn a_breakdown_names_the_start_of_newton() {
         "--nodes 9 --t-max 300",
         "--nodes 5x5x9 --t-max 300 --preconditioner mg",
         "--nodes 5x5x17 --t-max 1000 --preconditioner mg",
+        "--nodes 5x5x9 --t-max 300 --preconditioner gauss-seidel",
+        "--nodes 5x5x9 --t-max 300 --preconditioner ic0",
+        "--nodes 5x5x9 --t-max 300 --preconditioner jacobi --operator matrix-free",
     ] {
         let (code, out, err, report) = run(args);
         assert_eq!((code, err.as_str()), (3, ""), "{args}");

@@ -11,14 +11,14 @@ use super::discrete::Discrete;
 use crate::comm::agree;
 use crate::run::Job;
 use crate::space::{Array, MemorySpace, Slice};
-use crate::sparse::{Operator, reciprocals};
+use crate::sparse::Operator;
 use crate::{LocalOrdinal, Result};
 
 /// Overwrites the first items of `inverse` with the reciprocals of the diagonal of this rank's operator, 1 at fixed unknowns. All ranks call
 /// it together.
 ///
 /// # Errors
-/// [`Error::Invalid`](crate::Error::Invalid) for a diagonal entry that is not positive; a device's failure.
+/// [`Error::OutOfMemory`](crate::Error::OutOfMemory); a device's failure.
 pub(super) fn inverse_diagonal<S: Job>(
     discrete: &Discrete<'_, S>,
     operator: &dyn Operator<S>,
@@ -54,6 +54,8 @@ fn reciprocals_of<S: Job>(
         let zero = S::Memory::slice(&zero);
         space.relax(rows, [0.0, -1.0], x, zero, Some(&*y), found, S::Memory::slice_mut(&mut all))?;
     }
-    let made = space.upload(&reciprocals(&space.download(&all)?)?)?;
+    // As of a matrix: CG finds a diagonal that is not positive.
+    let diagonal = space.download(&all)?;
+    let made = space.upload(&host.map(rows, |row| diagonal[row].recip())?)?;
     space.copy(rows, S::Memory::slice(&made), inverse)
 }

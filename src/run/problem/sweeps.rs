@@ -2,7 +2,7 @@
 
 use super::discrete::Discrete;
 use super::linear::Linear;
-use crate::comm::agree;
+use crate::comm::{Communicator, agree};
 use crate::run::cost::Cost;
 use crate::run::deck::Preconditioning;
 use crate::run::{Event, Job};
@@ -37,6 +37,11 @@ impl<S: Job> Triangular<S> {
             }
             (None, _) => Sweeps::gauss_seidel(space, matrix).map(|made| *sweeps = Some(made)),
         };
+        let pivot = match made {
+            Err(Error::Pivot { row, value, shift }) => Some((row, value, shift)),
+            _ => None,
+        };
+        agree_on_pivot(comm, pivot)?;
         agree(comm, made)?;
         let mut largest = [sweeps.as_ref().map_or(0.0, Sweeps::shift)];
         comm.all_max(&mut largest);
@@ -58,4 +63,17 @@ impl<S: Job> Triangular<S> {
         let (bytes, flops) = self.sweeps.as_ref().map_or((0, 0), Sweeps::work);
         Cost { bytes, flops }
     }
+}
+
+/// Fails on all ranks with the worst pivot of one of them: row, value and shift.
+fn agree_on_pivot(comm: &dyn Communicator, pivot: Option<(usize, f64, f64)>) -> Result<()> {
+    let depth = |value: f64| if value.is_nan() { f64::INFINITY } else { -value };
+    let mut worst = pivot.map_or([f64::NEG_INFINITY; 2], |(_, value, shift)| [depth(value), shift]);
+    comm.all_max(&mut worst);
+    if worst[0] == f64::NEG_INFINITY {
+        return Ok(());
+    }
+    let mut row = [pivot.filter(|pivot| depth(pivot.1) == worst[0]).map_or(0.0, |(row, ..)| row as f64)];
+    comm.all_max(&mut row);
+    Err(Error::Pivot { row: row[0] as usize, value: -worst[0], shift: worst[1] })
 }

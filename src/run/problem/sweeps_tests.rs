@@ -112,6 +112,21 @@ fn advection_takes_gauss_seidel() {
     assert!(refused.contains("--preconditioner): ic0: needs a symmetric matrix"), "{refused}");
 }
 
+/// Newton's first step passes temperatures below 0, where the Jacobian is not positive definite: all ranks find the same.
+#[test]
+fn a_jacobian_without_factors_is_a_verdict_on_all_ranks() {
+    let mut deck = deck(ProblemKind::Heat, ElementType::Hex8, [5, 5, 9]);
+    (deck.mesh.map, deck.problem.t_max) = ("none".parse().unwrap(), 300.0);
+    deck.cg.preconditioner = Choice::Given(Preconditioning::Cholesky);
+    for ranks in [1, 3] {
+        let reports = on_ranks(ranks, |comm| solve_on(&Serial, &deck, comm, &silent).unwrap());
+        for report in &reports {
+            assert!(!report.verified && report.verdict == reports[0].verdict, "{:?}", report.verdict);
+            assert!(report.verdict[0].starts_with("IC(0): the pivot of row"), "{:?}", report.verdict);
+        }
+    }
+}
+
 /// 16 bytes per entry off the diagonal and 40 per row, and 24 per row meanwhile.
 #[test]
 fn memory_of_triangles_is_forecast() {

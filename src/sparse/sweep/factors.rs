@@ -68,7 +68,7 @@ impl Triangles {
         let differs = |at: usize| {
             let (column, found) = (upper.graph().entries()[at], upper.values()[at]);
             let mirror = lower.get(column as usize, place as LocalOrdinal).unwrap_or(f64::NAN);
-            let scale = self.inverse[place].min(self.inverse[column as usize]);
+            let scale = self.inverse[place].abs().min(self.inverse[column as usize].abs());
             let is_near = (found - mirror).abs() * scale <= ASYMMETRIC;
             (!is_near).then_some((column, [found, mirror]))
         };

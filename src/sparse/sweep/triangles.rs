@@ -3,8 +3,8 @@
 use super::RowGroups;
 use crate::error::check_length;
 use crate::space::{Threads, even_bounds, offsets, split_at, try_reserve, try_zeroed};
-use crate::sparse::{CrsGraph, CrsMatrix, reciprocals};
-use crate::{LocalOrdinal, Result};
+use crate::sparse::{CrsGraph, CrsMatrix};
+use crate::{Error, LocalOrdinal, Result};
 use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ impl Triangles {
     /// Plans the triangles of matrices on a graph with these groups. Values are 0 before the first [`fill`](Self::fill).
     ///
     /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) for groups of another number of rows, [`Error::OutOfMemory`](crate::Error::OutOfMemory).
+    /// [`Error::Shape`] for groups of another number of rows, [`Error::OutOfMemory`].
     pub fn new(space: &Threads, graph: &CrsGraph, groups: RowGroups) -> Result<Self> {
         check_length("Triangles::new", "rows of the groups", groups.rows.len(), graph.rows())?;
         let lower = Triangle::new(space, graph, &groups, |place| 0..place)?;
@@ -48,13 +48,18 @@ impl Triangles {
     /// Takes the values of a matrix on the graph of the plan.
     ///
     /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) for a graph of other sizes, [`Error::Invalid`](crate::Error::Invalid) naming the first row whose
-    /// entry on the diagonal is missing or not positive.
+    /// [`Error::Shape`] for a graph of other sizes, [`Error::Invalid`] naming the first row whose entry on the diagonal is missing, 0 or not
+    /// finite.
     pub fn fill(&mut self, space: &Threads, matrix: &CrsMatrix) -> Result<()> {
         let Triangles { groups, lower, upper, inverse } = self;
         check_length("Triangles::fill", "rows", matrix.graph().rows(), groups.rows.len())?;
-        let reciprocals = reciprocals(&matrix.diagonal()?)?;
-        inverse.iter_mut().zip(&groups.rows).for_each(|(out, &row)| *out = reciprocals[row as usize]);
+        let diagonal = matrix.diagonal()?;
+        let is_useful = |value: f64| value.recip().is_finite() && value.recip() != 0.0;
+        if let Some(row) = diagonal.iter().position(|&value| !is_useful(value)) {
+            let expected = "expected a number with a finite reciprocal, by which the sweeps multiply";
+            return Err(Error::Invalid(format!("diagonal[{row}] is {:e}: {expected}", diagonal[row])));
+        }
+        inverse.iter_mut().zip(&groups.rows).for_each(|(out, &row)| *out = diagonal[row as usize].recip());
         lower.fill(space, groups, matrix);
         upper.fill(space, groups, matrix);
         Ok(())

@@ -62,7 +62,7 @@ impl<S: Staging + Sweep> Sweeps<S> {
     /// Makes the symmetric Gauss-Seidel preconditioner of a matrix in the memory of the host. M is symmetric if the matrix is.
     ///
     /// # Errors
-    /// [`Error::Invalid`](crate::Error::Invalid) naming the first row whose diagonal entry is missing or not positive;
+    /// [`Error::Invalid`](crate::Error::Invalid) naming the first row whose diagonal entry is missing, 0 or not finite;
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory); a device's failure.
     pub fn gauss_seidel(space: &S, matrix: &CrsMatrix) -> Result<Self> {
         Self::new(space, matrix, Values::Matrix)
