@@ -1,9 +1,8 @@
-//! Assembles quadrilaterals, triangles and boundary edges into one matrix: three element groups with one sparsity pattern.
+//! Solves Poisson's equation on squares and triangles, with a Robin condition on boundary edges: three element types, one matrix.
 //!
 //! ```text
 //! cargo run --release --example mixed_mesh
-//! ```
-//! ```text
+//!
 //! -laplace(u) = 0 in the unit square          left half: squares, right half: triangles
 //! u = g at x = 0,  u_n + u = r elsewhere      g, r from u = x + 2 y, which all these elements represent
 //!
@@ -14,20 +13,31 @@
 //! ```
 
 use minifenl::contraction::Sum;
-use minifenl::fill::{Dirichlet, Fill, Parts, Strategy, element_fn};
+use minifenl::element::equations::{EquationAt, Field, Point, Poisson, Weak};
+use minifenl::element::{BasisTables, ElementType};
+use minifenl::fill::{Dirichlet, EquationKernel, Fill, Parts, Strategy, WithGiven};
 use minifenl::solve::{Options, solve};
-use minifenl::{Result, graph, mesh::ElemNode, space::Threads, sparse::CrsMatrix};
-use std::array::from_fn;
+use minifenl::space::{Threads, lanes::Number};
+use minifenl::{Result, graph, mesh::ElemNode, sparse::CrsMatrix};
 
 const N: u32 = 16; // cells along an edge of the square
 
-fn main() -> Result<()> {
-    let space = Threads::new(2)?;
-    let (count, h) = (((N + 1) * (N + 1)) as usize, 1.0 / f64::from(N));
-    let point = |node: u32| [f64::from(node % (N + 1)) * h, f64::from(node / (N + 1)) * h];
-    let exact = |[x, y]: [f64; 2]| x + 2.0 * y;
+/// u - r at the boundary, with r = n . (1, 2) + x + 2 y.
+struct Robin;
 
-    // 1. Corners counter-clockwise; edges at the bottom, at the top and on the right in turn.
+impl EquationAt<1, 0> for Robin {
+    fn weak<N: Number>(&self, at: Point<N, 0>, [u]: [Field<N>; 1]) -> [Weak<N>; 1] {
+        let along = |of: [N; 3]| of[0] + N::from(2.0) * of[1];
+        [Weak { flux: [N::from(0.0); 3], source: u.value - along(at.normal) - along(at.x) }]
+    }
+}
+
+fn main() -> Result<()> {
+    let (space, count) = (Threads::new(2)?, ((N + 1) * (N + 1)) as usize);
+    let point = |node: u32| [node % (N + 1), node / (N + 1)].map(|i| f64::from(i) / f64::from(N));
+    let coord: Vec<[f64; 3]> = (0..count as u32).map(|node| [point(node)[0], point(node)[1], 0.0]).collect();
+
+    // 1. Counter-clockwise, so that normals of the edges point outwards.
     let node = |i: u32, j: u32| i + (N + 1) * j;
     let (mut squares, mut triangles, mut edges) = (vec![], vec![], vec![]);
     for (i, j) in (0..N).flat_map(|i| (0..N).map(move |j| (i, j))) {
@@ -35,7 +45,7 @@ fn main() -> Result<()> {
         if i < N / 2 { squares.extend([a, b, c, d]) } else { triangles.extend([a, b, c, a, c, d]) }
     }
     for i in 0..N {
-        edges.extend([node(i, 0), node(i + 1, 0), node(i, N), node(i + 1, N), node(N, i), node(N, i + 1)]);
+        edges.extend([node(i, 0), node(i + 1, 0), node(i + 1, N), node(i, N), node(N, i), node(N, i + 1)]);
     }
     let table = |nodes, nodes_per_elem| ElemNode::new(nodes, nodes_per_elem, count);
     let (squares, triangles, edges) = (table(squares, 4)?, table(triangles, 3)?, table(edges, 2)?);
@@ -43,29 +53,23 @@ fn main() -> Result<()> {
     // 2. The rows of nodes at the interface have columns of both sides.
     let graphs = graph::build_groups(&space, &[&squares, &triangles, &edges], count, graph::Strategy::default())?;
 
-    // 3. Stiffness of squares and triangles; mass of edges, which is also the weight of r.
+    // 3. Matrix and residual at u = 0.
+    let (poisson, robin, u) = (Poisson { load: 0.0 }, WithGiven { equation: &Robin, given: [] }, vec![[0.0]; count]);
+    let [quad4, tri3, line2] = [ElementType::Quad4, ElementType::Tri3, ElementType::Line2].map(BasisTables::of);
+    let square = EquationKernel::<1, 4, 4>::new(&poisson, &quad4, &squares, &coord, &u)?;
+    let triangle = EquationKernel::<1, 3, 3>::new(&poisson, &tri3, &triangles, &coord, &u)?;
+    let edge = EquationKernel::<1, 2, 2>::on_boundary(&robin, &line2, &edges, &coord, &u)?;
     let (mut matrix, mut rhs) = (CrsMatrix::zero(graphs[0].crs.clone()), vec![0.0; count]);
-    let square = element_fn(|_| (from_fn(|i| from_fn(|j| [4.0, -1.0, -2.0, -1.0][(4 + j - i) % 4] / 6.0)), [0.0; 4]));
-    let triangle = element_fn(|elem| {
-        let x: [[f64; 2]; 3] = from_fn(|i| point(triangles.elem(elem)[i]));
-        // Edge opposite to corner i; the gradient of its function is this vector, turned, over h^2.
-        let edge = |i: usize| [0, 1].map(|d| x[(i + 2) % 3][d] - x[(i + 1) % 3][d]);
-        let dot = |[a, b]: [f64; 2], [c, d]: [f64; 2]| (a * c + b * d) / (2.0 * h * h);
-        (from_fn(|i| from_fn(|j| dot(edge(i), edge(j)))), [0.0; 3])
-    });
-    let edge = element_fn(|elem| {
-        let mass = [[h / 3.0, h / 6.0], [h / 6.0, h / 3.0]];
-        let r: [f64; 2] = from_fn(|i| [-2.0, 2.0, 1.0][elem % 3] + exact(point(edges.elem(elem)[i])));
-        (mass, mass.map(|row| row[0] * r[0] + row[1] * r[1]))
-    });
     Fill::<4>::new(&space, Strategy::Gather, &graphs[0])?.assemble(&space, &square, &mut matrix, &mut rhs)?;
     let both = Parts::Both(&mut matrix, &mut rhs);
     Fill::<3>::new(&space, Strategy::Gather, &graphs[1])?.assemble_parts(&space, &triangle, Sum::Into, both)?;
     let both = Parts::Both(&mut matrix, &mut rhs);
     Fill::<2>::new(&space, Strategy::Gather, &graphs[2])?.assemble_parts(&space, &edge, Sum::Into, both)?;
+    rhs.iter_mut().for_each(|rhs| *rhs = -*rhs);
 
-    let fixed: Vec<u8> = (0..count as u32).map(|node| u8::from(point(node)[0] == 0.0)).collect();
-    let expected: Vec<f64> = (0..count as u32).map(|node| exact(point(node))).collect();
+    // 4. u at x = 0.
+    let fixed: Vec<u8> = coord.iter().map(|x| u8::from(x[0] == 0.0)).collect();
+    let expected: Vec<f64> = coord.iter().map(|x| x[0] + 2.0 * x[1]).collect();
     Dirichlet::new(&space, &graphs[0].crs, &fixed)?.apply_with(&space, &mut matrix, &mut rhs, &expected)?;
     let mut u = vec![0.0; count];
     let info = solve(&space, &matrix, &rhs, &mut u, Options { rtol: 1e-13, ..Options::default() })?;

@@ -28,8 +28,8 @@
 //! # Ok::<(), minifenl::Error>(())
 //! ```
 //!
-//! `examples/` has a mesh of tetrahedra, a mesh of several element types, elasticity, your own equation, time steps that
-//! refill one graph, a GPU, and a mesh that another program has partitioned. `docs/own_mesh.md` states the cost of each call.
+//! `examples/` has a mesh of tetrahedra, a mesh of several element types, elasticity, a bar in the plane that is pulled at its end, your
+//! own equation, time steps that refill one graph, a GPU, and a mesh that another program has partitioned. `docs/own_mesh.md` states the cost of each call.
 //!
 //! Features: `cli` (default) enables the module [`run`] and the program; `cuda` (default) enables `space::Cuda`, which loads driver and
 //! runtime compiler when it is created; `mpi` enables `comm::Mpi`. `sprs` and `dashmap` (default) add matrices from and

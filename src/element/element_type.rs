@@ -28,8 +28,18 @@ pub enum ElementType {
     Wedge15,
     /// Linear triangle.
     Tri3,
+    /// Quadratic triangle.
+    Tri6,
     /// Bilinear quadrilateral.
     Quad4,
+    /// Quadrilateral with nodes on its edges.
+    Quad8,
+    /// Biquadratic quadrilateral.
+    Quad9,
+    /// Linear line.
+    Line2,
+    /// Quadratic line.
+    Line3,
 }
 
 /// Reference element.
@@ -45,6 +55,8 @@ pub(crate) enum Shape {
     Triangle,
     /// [-1, 1]^2.
     Quadrilateral,
+    /// [-1, 1].
+    Line,
 }
 
 /// What is known of an element type.
@@ -66,7 +78,7 @@ struct Row {
 }
 
 #[rustfmt::skip]
-const ROWS: [Row; 9] = [
+const ROWS: [Row; 14] = [
     Row { of: ElementType::Hex8, name: "hex8", shape: Shape::Hexahedron, degree: 1, nodes: HEX.split_at(8).0, vtk: (12, &[]),
           spans: |[a, b, c]| a <= 1 && b <= 1 && c <= 1, points: 8, rule: || Rule::gauss(2, 3) },
     // Serendipity: the degree without linear factors is at most 2.
@@ -86,10 +98,21 @@ const ROWS: [Row; 9] = [
     Row { of: ElementType::Wedge15, name: "wedge15", shape: Shape::Wedge, degree: 2, nodes: &WEDGE,
           vtk: (26, &[0, 2, 1, 3, 5, 4, 8, 7, 6, 11, 10, 9, 12, 14, 13]),
           spans: |[a, b, c]| a + b <= 2 && a + b + c <= 3, points: 18, rule: || Rule::triangle6().times(&Rule::gauss(3, 1)) },
-    Row { of: ElementType::Tri3, name: "tri3", shape: Shape::Triangle, degree: 1, nodes: TET.split_at(3).0, vtk: (5, &[]),
+    Row { of: ElementType::Tri3, name: "tri3", shape: Shape::Triangle, degree: 1, nodes: TRI.split_at(3).0, vtk: (5, &[]),
           spans: |[a, b, c]| a + b <= 1 && c == 0, points: 3, rule: Rule::triangle3 },
-    Row { of: ElementType::Quad4, name: "quad4", shape: Shape::Quadrilateral, degree: 1, nodes: &QUAD, vtk: (9, &[]),
+    Row { of: ElementType::Tri6, name: "tri6", shape: Shape::Triangle, degree: 2, nodes: &TRI, vtk: (22, &[]),
+          spans: |[a, b, c]| a + b <= 2 && c == 0, points: 6, rule: Rule::triangle6 },
+    Row { of: ElementType::Quad4, name: "quad4", shape: Shape::Quadrilateral, degree: 1, nodes: QUAD.split_at(4).0, vtk: (9, &[]),
           spans: |[a, b, c]| a <= 1 && b <= 1 && c == 0, points: 4, rule: || Rule::gauss(2, 2) },
+    // Serendipity, as hex20.
+    Row { of: ElementType::Quad8, name: "quad8", shape: Shape::Quadrilateral, degree: 2, nodes: QUAD.split_at(8).0, vtk: (23, &[]),
+          spans: |[a, b, c]| a + b <= 3 && c == 0, points: 9, rule: || Rule::gauss(3, 2) },
+    Row { of: ElementType::Quad9, name: "quad9", shape: Shape::Quadrilateral, degree: 2, nodes: &QUAD, vtk: (28, &[]),
+          spans: |[_, _, c]| c == 0, points: 9, rule: || Rule::gauss(3, 2) },
+    Row { of: ElementType::Line2, name: "line2", shape: Shape::Line, degree: 1, nodes: LINE.split_at(2).0, vtk: (3, &[]),
+          spans: |[a, b, c]| a <= 1 && b + c == 0, points: 2, rule: || Rule::gauss(2, 1) },
+    Row { of: ElementType::Line3, name: "line3", shape: Shape::Line, degree: 2, nodes: &LINE, vtk: (21, &[]),
+          spans: |[_, b, c]| b + c == 0, points: 3, rule: || Rule::gauss(3, 1) },
 ];
 
 impl ElementType {
@@ -154,7 +177,11 @@ impl ElementType {
 
     /// Returns the number of reference coordinates.
     pub const fn dim(self) -> usize {
-        if matches!(self.shape(), Shape::Triangle | Shape::Quadrilateral) { 2 } else { 3 }
+        match self.shape() {
+            Shape::Line => 1,
+            Shape::Triangle | Shape::Quadrilateral => 2,
+            Shape::Hexahedron | Shape::Tetrahedron | Shape::Wedge => 3,
+        }
     }
 
     /// Returns the nodes, and points, along an edge of a hexahedron that is a product of lines.
@@ -164,7 +191,7 @@ impl ElementType {
         if is_product { Some(edge) } else { None }
     }
 
-    /// Returns the reference coordinates of the nodes; third coordinates of two-dimensional types are 0.
+    /// Returns the reference coordinates of the nodes, 0 beyond the element's dimension.
     pub const fn reference_nodes(self) -> &'static [[f64; 3]] {
         self.row().nodes
     }
@@ -214,7 +241,16 @@ const WEDGE: [[f64; 3]; 15] = [
     [0.5, 0.0, -1.0], [0.5, 0.5, -1.0], [0.0, 0.5, -1.0], [0.5, 0.0, 1.0], [0.5, 0.5, 1.0], [0.0, 0.5, 1.0],
     [0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0],
 ];
-const QUAD: [[f64; 3]; 4] = [[-1.0, -1.0, 0.0], [1.0, -1.0, 0.0], [1.0, 1.0, 0.0], [-1.0, 1.0, 0.0]];
+#[rustfmt::skip]
+const TRI: [[f64; 3]; 6] = [
+    [0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.5, 0.0, 0.0], [0.5, 0.5, 0.0], [0.0, 0.5, 0.0],
+];
+#[rustfmt::skip]
+const QUAD: [[f64; 3]; 9] = [
+    [-1.0, -1.0, 0.0], [1.0, -1.0, 0.0], [1.0, 1.0, 0.0], [-1.0, 1.0, 0.0],
+    [0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 0.0, 0.0],
+];
+const LINE: [[f64; 3]; 3] = [[-1.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]];
 
 #[cfg(test)]
 mod tests {

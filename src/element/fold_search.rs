@@ -1,9 +1,10 @@
 //! Finds folded elements of any type: bounds of the Jacobian determinant over the whole element, as [`fold`](super::fold) has them for
-//! trilinear hexahedra.
+//! trilinear hexahedra. Elements of fewer dimensions lie along the first axes: their Jacobians are completed by unit vectors of the others.
 //!
-//! Tetrahedra and wedges are images of the unit cube, whose last coordinates collapse edges:
+//! Tetrahedra, wedges and triangles are images of the unit cube, whose last coordinates collapse edges:
 //! ```text
 //! tetrahedron  x = u (1-v) (1-w), y = v (1-w), z = w        wedge  x = u (1-v), y = v, z = 2w - 1        hexahedron  2u - 1, ...
+//! triangle     x = u (1-v), y = v
 //! ```
 //! A polynomial of total degree d has at most degree d in u, v and w. So det J (without the determinant of the collapse, which is
 //! positive inside) has degree n in each of them: 3 d - 1 for hexahedra and wedges of degree d, 3 (d - 1) for tetrahedra. It is
@@ -26,6 +27,8 @@ const ROUNDING: f64 = 1e-12;
 #[derive(Clone, Debug)]
 pub struct FoldSearch {
     shape: Shape,
+    /// Dimensions of the element.
+    dim: usize,
     /// Points where the determinant is evaluated.
     grid: Grid,
     /// Derivatives of the basis there, `[point][m][b]`.
@@ -91,7 +94,8 @@ impl FoldSearch {
     /// Tabulates the basis of an element type.
     pub fn new(element: ElementType) -> Self {
         let (shape, d, basis) = (element.shape(), element.degree(), Basis::new(element));
-        let grid = Grid::new(if shape == Shape::Tetrahedron { (3 * (d - 1)).max(1) } else { 3 * d - 1 });
+        let (dim, is_simplex) = (element.dim(), matches!(shape, Shape::Tetrahedron | Shape::Triangle));
+        let grid = Grid::new(if is_simplex { (dim * (d - 1)).max(1) } else { (dim * d - 1).max(1) });
         let on = |grid: &Grid| grid.points().map(|u| basis.gradients(reference(shape, u))).collect::<Vec<_>>();
         let (columns, gradients) = (Grid::new(d), on(&grid));
         let mut departures = on(&columns);
@@ -101,7 +105,7 @@ impl FoldSearch {
             mean[m][b] = all.iter().sum::<f64>() / count;
             departures.iter_mut().zip(all).for_each(|(at, value)| at[m][b] = value - mean[m][b]);
         }
-        FoldSearch { shape, grid, gradients, mean, departures }
+        FoldSearch { shape, dim, grid, gradients, mean, departures }
     }
 
     /// Returns where an element with these nodes is folded. NaN counts as folded.
@@ -110,7 +114,7 @@ impl FoldSearch {
             return None;
         }
         let determinant = |gradients: &Vec<Vector>| {
-            let [a, b, c] = columns(gradients, coords);
+            let [a, b, c] = self.complete(columns(gradients, coords));
             triple(a, b, c)
         };
         let polynomial = self.grid.coefficients(self.gradients.iter().map(determinant).collect());
@@ -122,17 +126,23 @@ impl FoldSearch {
         Some(Fold { point: reference(self.shape, point), determinant, is_bound })
     }
 
+    /// The columns with unit vectors of the axes beyond the element's dimension.
+    fn complete(&self, mut columns: [Vector; DIM]) -> [Vector; DIM] {
+        (self.dim..DIM).for_each(|axis| columns[axis][axis] = 1.0);
+        columns
+    }
+
     /// The cheap test: true only if the determinant is positive everywhere.
     fn is_clearly_positive(&self, coords: &[Vector]) -> bool {
         let departure = |lost: Vector, departures: &Vec<Vector>| {
             let columns = columns(departures, coords);
             std::array::from_fn(|b| lost[b].max(length(columns[b])))
         };
-        exceeds_losses(columns(&self.mean, coords), self.departures.iter().fold([0.0; DIM], departure))
+        exceeds_losses(self.complete(columns(&self.mean, coords)), self.departures.iter().fold([0.0; DIM], departure))
     }
 }
 
-/// Columns of the Jacobian.
+/// Columns of the Jacobian, 0 beyond the element's dimension.
 fn columns(gradients: &[Vector], coords: &[Vector]) -> [Vector; DIM] {
     let mut columns = [[0.0; DIM]; DIM];
     for (x, gradient) in coords.iter().zip(gradients) {
@@ -148,7 +158,10 @@ fn reference(shape: Shape, [u, v, w]: Vector) -> Vector {
     match shape {
         Shape::Tetrahedron => [u * (1.0 - v) * (1.0 - w), v * (1.0 - w), w],
         Shape::Wedge => [u * (1.0 - v), v, 2.0 * w - 1.0],
-        _ => [u, v, w].map(|x| 2.0 * x - 1.0),
+        Shape::Triangle => [u * (1.0 - v), v, 0.0],
+        Shape::Quadrilateral => [2.0 * u - 1.0, 2.0 * v - 1.0, 0.0],
+        Shape::Line => [2.0 * u - 1.0, 0.0, 0.0],
+        Shape::Hexahedron => [u, v, w].map(|x| 2.0 * x - 1.0),
     }
 }
 
@@ -294,7 +307,7 @@ mod tests {
 
     #[test]
     fn affine_elements_pass_the_cheap_test_and_mirrored_or_flat_ones_are_folded() {
-        for (element, name) in ElementType::volumes() {
+        for (element, name) in ElementType::ALL {
             let test = FoldSearch::new(element);
             let map = |scale: Vector| -> Vec<Vector> {
                 let x = |[x, y, z]: Vector| [x + 0.5 * y - 7.0, y + 0.25 * z, z - 0.5 * x];
@@ -304,10 +317,10 @@ mod tests {
                 let coords = map(scale);
                 assert!(test.is_clearly_positive(&coords), "{name}");
             }
-            assert!(test.fold(&map([1.0, 1.0, -1.0])).is_some(), "{name}, mirrored");
-            assert!(test.fold(&map([1.0, 0.0, 1.0])).is_some(), "{name}, flat");
+            assert!(test.fold(&map([-1.0, 1.0, 1.0])).is_some(), "{name}, mirrored");
+            assert!(test.fold(&map([0.0, 1.0, 1.0])).is_some(), "{name}, flat");
             let mut unknown = map([1.0; 3]);
-            unknown[2][1] = f64::NAN;
+            unknown[1][0] = f64::NAN;
             assert!(test.fold(&unknown).is_some(), "{name}");
         }
     }

@@ -1,7 +1,7 @@
 //! The isoparametric map x(xi) = sum_m phi_m(xi) x_m: Jacobian, determinant, inverse, physical gradients.
 //!
 //! J_ab = dx_a/dxi_b; grad phi = J^-T grad_xi phi. Shapes: J and its inverse `[3, 3]`, gradients `[node, axis]`.
-//! Limits: three dimensions. A determinant <= 0 at a point means that the map folds the element there. These functions
+//! An element of fewer dimensions has a Jacobian with columns of 0, which [`complete`] fills. A determinant <= 0 at a point means that the map folds the element there. These functions
 //! do not check the sign, because they run once per element and iteration; the mesh checks it once with
 //! [`fold`](super::fold).
 
@@ -20,6 +20,43 @@ pub fn jacobian<N: Number>(coords: impl IntoIterator<Item = [N; DIM]>, gradients
         }
     }
     jacobian
+}
+
+/// What an element of fewer than three dimensions is part of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// A mesh of its own dimension, in the first coordinates.
+    Domain,
+    /// The boundary of a mesh of one dimension more.
+    Boundary,
+}
+
+/// Fills the columns of 0 of the Jacobian of an element of `dim` dimensions, so that det J is the ratio of lengths or areas and J^-T
+/// gives gradients along the element: with unit vectors of the axes in a domain, with the unit normal on a boundary. Returns the
+/// normal: t1 x t2 of faces with tangents t1 and t2, t1 x e_z of lines, 0 in a domain.
+#[inline(always)]
+pub fn complete<N: Number>(jacobian: &mut [[N; DIM]; DIM], dim: usize, place: Place) -> [N; DIM] {
+    match place {
+        Place::Domain => {
+            for axis in dim..DIM {
+                jacobian[axis][axis] = N::from(1.0);
+            }
+            [N::from(0.0); DIM]
+        }
+        Place::Boundary => {
+            if dim == 1 {
+                jacobian[2][1] = N::from(1.0);
+            }
+            let column = |b: usize| [jacobian[0][b], jacobian[1][b], jacobian[2][b]];
+            let normal = cross(column(0), column(1));
+            let reciprocal = N::from(1.0) / dot(normal, normal).sqrt();
+            let normal = normal.map(|item| item * reciprocal);
+            for axis in 0..DIM {
+                jacobian[axis][2] = normal[axis];
+            }
+            normal
+        }
+    }
 }
 
 /// Returns the cross product a x b.

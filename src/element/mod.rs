@@ -36,6 +36,7 @@ mod counting;
 pub mod cubature;
 mod element_type;
 pub mod equations;
+mod faces;
 mod fold_search;
 mod folding;
 pub mod geometry;

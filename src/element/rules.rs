@@ -108,16 +108,20 @@ mod tests {
             Shape::Tetrahedron => factorial(a) * factorial(b) * factorial(c) / factorial(a + b + c + 3),
             Shape::Wedge => triangle(a, b) * line(c),
             Shape::Triangle => triangle(a, b),
+            Shape::Line => line(a),
         }
     }
 
     #[test]
     fn rules_integrate_their_degree_and_no_more() {
         type IsExact = fn([i32; 3]) -> bool;
-        let rules: [(Shape, Rule, IsExact); 9] = [
+        let rules: [(Shape, Rule, IsExact); 12] = [
             (Shape::Hexahedron, Rule::gauss(2, 3), |[a, b, c]| a.max(b).max(c) <= 3),
             (Shape::Hexahedron, Rule::gauss(3, 3), |[a, b, c]| a.max(b).max(c) <= 5),
             (Shape::Quadrilateral, Rule::gauss(2, 2), |[a, b, _]| a.max(b) <= 3),
+            (Shape::Quadrilateral, Rule::gauss(3, 2), |[a, b, _]| a.max(b) <= 5),
+            (Shape::Line, Rule::gauss(2, 1), |[a, ..]| a <= 3),
+            (Shape::Line, Rule::gauss(3, 1), |[a, ..]| a <= 5),
             (Shape::Tetrahedron, Rule::tetrahedron4(), |[a, b, c]| a + b + c <= 2),
             (Shape::Tetrahedron, Rule::tetrahedron14(), |[a, b, c]| a + b + c <= 5),
             (Shape::Triangle, Rule::triangle3(), |[a, b, _]| a + b <= 2),
@@ -133,8 +137,13 @@ mod tests {
                 let sum: f64 = terms.map(|([x, y, z], w)| w * x.powi(a) * y.powi(b) * z.powi(c)).sum();
                 (sum - exact(shape, [a, b, c])).abs()
             };
-            let is_flat = matches!(shape, Shape::Triangle | Shape::Quadrilateral);
-            let powers = (0..7 * 7 * 7).map(|k| [k % 7, k / 7 % 7, if is_flat { 0 } else { k / 49 }]);
+            let axes = match shape {
+                Shape::Line => 1,
+                Shape::Triangle | Shape::Quadrilateral => 2,
+                _ => 3,
+            };
+            let power = |k: i32, axis: usize| if axis < axes { k / 7i32.pow(axis as u32) % 7 } else { 0 };
+            let powers = (0..7 * 7 * 7).map(|k| [0, 1, 2].map(|axis| power(k, axis)));
             for power in powers.clone().filter(|&power| is_in_degree(power)) {
                 assert!(error(power) < 1e-14, "{name}: {power:?} is off by {:e}", error(power));
             }

@@ -34,7 +34,7 @@ impl Mesh {
     /// Collective.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for a two-dimensional element type, an even number of points with degree 2, or a node that the
+    /// [`Error::Invalid`] for an element type of fewer than three dimensions, an even number of points with degree 2, or a node that the
     /// coordinate map moves out of the box; those of [`MeshPart::new`].
     pub fn of_elements(comm: &dyn Communicator, element: ElementType, part: &BoxPart) -> Result<Self> {
         let spec = part.spec();
@@ -97,7 +97,10 @@ impl<M: MemorySpace> Mesh<M> {
 /// Refuses types and boxes that do not go together.
 fn cells(element: ElementType, spec: &BoxSpec) -> Result<()> {
     if element.dim() != 3 {
-        return Err(Error::Invalid(format!("Mesh::of_elements: {element} has 2 dimensions, expected an element of 3")));
+        return Err(Error::Invalid(format!(
+            "Mesh::of_elements: {element} has {} dimensions, expected an element of 3",
+            element.dim()
+        )));
     }
     match spec.nodes().into_iter().find(|points| (points - 1) % element.degree() as u64 != 0) {
         None => Ok(()),
@@ -174,6 +177,7 @@ fn unit_nodes(element: ElementType) -> Vec<[f64; 3]> {
     let centred = match element.shape() {
         Shape::Hexahedron => [true; 3],
         Shape::Quadrilateral => [true, true, false],
+        Shape::Line => [true, false, false],
         Shape::Wedge => [false, false, true],
         Shape::Tetrahedron | Shape::Triangle => [false; 3],
     };
@@ -188,7 +192,7 @@ fn pieces(element: ElementType) -> Vec<Piece> {
     let of = |along| Piece { origin: [0; 3], along };
     let diagonal = [1, 1, 0];
     match element.shape() {
-        Shape::Hexahedron | Shape::Quadrilateral => vec![of(E)],
+        Shape::Hexahedron | Shape::Quadrilateral | Shape::Line => vec![of(E)],
         Shape::Wedge | Shape::Triangle => vec![of([E[0], diagonal, E[2]]), of([diagonal, E[1], E[2]])],
         Shape::Tetrahedron => [[0, 1, 2], [1, 2, 0], [2, 0, 1], [1, 0, 2], [0, 2, 1], [2, 1, 0]]
             .into_iter()

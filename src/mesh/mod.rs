@@ -26,6 +26,7 @@
 //! # Ok::<(), minifenl::Error>(())
 //! ```
 
+mod boundary;
 mod box_part;
 mod box_spec;
 mod coordinate_map;
@@ -51,6 +52,7 @@ mod stencil;
 #[cfg(test)]
 mod tests;
 
+pub use boundary::{BoundaryFaces, boundary_faces};
 pub use box_part::{BoxPart, BoxParts, PartNeighbour};
 pub use box_spec::{BoxSpec, nodes_for_ranks};
 pub use coordinate_map::CoordinateMap;

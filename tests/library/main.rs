@@ -14,5 +14,6 @@ mod misuse;
 mod partition;
 #[cfg(feature = "cli")]
 mod report;
+mod surfaces;
 #[allow(dead_code)]
 mod thread_ranks;

@@ -146,7 +146,7 @@ fn tables_of_another_element_are_refused() {
     };
     assert!(kernel(ElementType::Tet4).is_ok());
     let error = kernel(ElementType::Quad4).unwrap_err().to_string();
-    assert!(error.contains("`tables` are of quad4, expected an element of 3 dimensions"), "{error}");
+    assert!(error.contains("differ in z: expected a mesh of 2 dimensions"), "{error}");
     assert!(kernel(ElementType::Hex8).is_err());
     let error = BasisTables::with_rule(ElementType::Tet4, &ElementType::Hex8.rule()).unwrap_err().to_string();
     assert!(error.contains("the volume of the reference tet4"), "{error}");

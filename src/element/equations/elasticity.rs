@@ -1,6 +1,6 @@
 //! Linear elasticity: -div sigma = f, sigma = lambda tr(eps) I + 2 mu eps, eps = (grad u + grad u^T) / 2.
 
-pub use written_once::{Elasticity, WaveElasticity};
+pub use written_once::{Elasticity, PlaneStrain, WaveElasticity};
 
 #[cfg_attr(feature = "cuda", minifenl_device::device)]
 mod written_once {
@@ -57,6 +57,51 @@ mod written_once {
                 };
                 Weak { flux: [stress(0), stress(1), stress(2)], source: N::from(0.0) }
             })
+        }
+    }
+
+    /// Linear elasticity of a body in plane strain, two displacements per node: [`Elasticity`] without displacement along z.
+    #[derive(Clone, Copy, Debug)]
+    pub struct PlaneStrain {
+        /// Lame's first parameter.
+        pub lambda: f64,
+        /// Shear modulus.
+        pub mu: f64,
+        /// Force per volume.
+        pub force: [f64; 2],
+    }
+
+    impl PlaneStrain {
+        #[inline(always)]
+        fn body(&self) -> Elasticity {
+            Elasticity { lambda: self.lambda, mu: self.mu, force: [self.force[0], self.force[1], 0.0] }
+        }
+    }
+
+    /// The displacements with that along z.
+    #[inline(always)]
+    fn in_space<N: Number>(u: [Field<N>; 2]) -> [Field<N>; 3] {
+        let zero = N::from(0.0);
+        [u[0], u[1], Field { grad: [zero; 3], value: zero }]
+    }
+
+    impl Equation<2> for PlaneStrain {
+        #[inline(always)]
+        fn weak<N: Number>(&self, x: [N; 3], u: [Field<N>; 2]) -> [Weak<N>; 2] {
+            let [a, b, _] = self.body().weak(x, in_space(u));
+            [a, b]
+        }
+
+        #[inline(always)]
+        fn slopes<N: Number>(&self, x: [N; 3], u: [Field<N>; 2]) -> [[Slope<N>; 2]; 2] {
+            let of_body = self.body().slopes(x, in_space(u));
+            array::from_fn(|c| array::from_fn(|d| of_body[c][d]))
+        }
+
+        #[inline(always)]
+        fn derivative<N: Number>(&self, x: [N; 3], u: [Field<N>; 2], v: [Field<N>; 2]) -> [Weak<N>; 2] {
+            let [a, b, _] = self.body().derivative(x, in_space(u), in_space(v));
+            [a, b]
         }
     }
 

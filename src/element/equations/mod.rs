@@ -14,7 +14,7 @@
 //! | [`Heat`] | 1 | K grad u | u^2 |
 //! | [`Poisson`] | 1 | grad u | -f |
 //! | [`Diffusion`] | 1 | k(x) grad u | -f(x) |
-//! | [`Elasticity`] | 3 | lambda tr(eps) I + 2 mu eps | -f |
+//! | [`Elasticity`], [`PlaneStrain`] | 3, 2 | lambda tr(eps) I + 2 mu eps | -f |
 //! | [`WaveDiffusion`], [`WaveElasticity`] | 1, 3 | as above | of a plane wave |
 //! | [`AdvectedWave`] | 1 | as above | v . grad u, and of a plane wave |
 
@@ -31,7 +31,7 @@ mod weak;
 
 pub use diffusion::{AdvectedWave, Diffusion, Poisson, WaveDiffusion};
 pub use dual::Dual;
-pub use elasticity::{Elasticity, WaveElasticity};
+pub use elasticity::{Elasticity, PlaneStrain, WaveElasticity};
 pub use heat::Heat;
 pub use jacobian::{Jacobian, WithJacobian};
 pub(crate) use model::on_scalar;

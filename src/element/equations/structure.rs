@@ -92,7 +92,10 @@ pub(crate) type Slopes<const D: usize> = [[Slope<Residue>; D]; D];
 
 /// Returns the derivatives of an equation at a pseudo-random point.
 pub(crate) fn noise_slopes<E: EquationAt<D, K>, const D: usize, const K: usize>(equation: &E) -> Slopes<D> {
-    equation.slopes(Point { x: place(), given: fields(4) }, fields(1))
+    equation.slopes(
+        Point { x: place(), normal: array::from_fn(|k| Residue::noise(k as u64, 6)), given: fields(4) },
+        fields(1),
+    )
 }
 
 /// Pseudo-random coordinates.

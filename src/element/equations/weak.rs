@@ -74,7 +74,7 @@ pub fn automatic<N: Number, E: Equation<D> + ?Sized, const D: usize>(
     x: [N; 3],
     u: [Field<N>; D],
 ) -> [[Slope<N>; D]; D] {
-    automatic_at(&Alone(equation), Point { x, given: [] }, u)
+    automatic_at(&Alone(equation), Point { x, normal: [N::from(0.0); 3], given: [] }, u)
 }
 
 /// A quadrature point with the fields that are given there.
@@ -82,6 +82,8 @@ pub fn automatic<N: Number, E: Equation<D> + ?Sized, const D: usize>(
 pub struct Point<N, const K: usize> {
     /// Coordinates.
     pub x: [N; 3],
+    /// Unit normal of an element of the boundary, else 0.
+    pub normal: [N; 3],
     /// Value and gradient of each given field; the gradient is 0 for values of elements and points.
     pub given: [Field<N>; K],
 }
@@ -124,7 +126,8 @@ fn automatic_at<N: Number, E: EquationAt<D, K> + ?Sized, const D: usize, const K
 ) -> [[Slope<N>; D]; D] {
     let constant = |field: Field<N>| Field { grad: field.grad.map(Dual::constant), value: Dual::constant(field.value) };
     let mut slopes = [[[[N::from(0.0); 4]; 4]; D]; D];
-    let point = Point { x: at.x.map(Dual::constant), given: at.given.map(constant) };
+    let [x, normal] = [at.x, at.normal].map(|of| of.map(Dual::constant));
+    let point = Point { x, normal, given: at.given.map(constant) };
     for d in 0..D {
         let mut dual = u.map(constant);
         dual[d] = Field {

@@ -23,6 +23,8 @@ pub(in crate::fill) type Plain = Lanes<false, f64, WIDTH>;
 #[derive(Clone, Debug)]
 pub(in crate::fill) struct AtPoint<const D: usize> {
     pub x: [Plain; 3],
+    /// Unit normal of an element of the boundary, else 0.
+    pub normal: [Plain; 3],
     pub u: [Field<Plain>; D],
     /// w det J.
     pub measure: Plain,
@@ -34,6 +36,7 @@ pub(in crate::fill) struct AtPoint<const D: usize> {
 impl<const D: usize> AtPoint<D> {
     pub const ZERO: Self = AtPoint {
         x: [Plain::ZERO; 3],
+        normal: [Plain::ZERO; 3],
         u: [Field { grad: [Plain::ZERO; 3], value: Plain::ZERO }; D],
         measure: Plain::ZERO,
         weak: [[Plain::ZERO; 4]; D],
@@ -172,7 +175,7 @@ fn linearise_with<const FUSED: bool, E: EquationAt<D, K>, const D: usize, const 
             let [a, b, e, value] = all_given[K * p + k].map(number);
             given[k] = Field { grad: [a, b, e], value };
         }
-        let at = Point { x, given };
+        let at = Point { x, normal: point.normal.map(number), given };
         let (weak, slopes) = (equation.weak(at, u), equation.slopes(at, u));
         for c in 0..D {
             let [a, b, e] = weak[c].flux;

@@ -226,7 +226,7 @@ impl Assemble for Threads {
     }
 }
 
-/// Refuses an element that has no volume.
+/// Refuses an element of fewer than three dimensions.
 pub(super) fn two_dimensional(name: &'static str, element: ElementType) -> Error {
-    Error::Invalid(format!("{name}: {element} has 2 dimensions, expected an element of 3"))
+    Error::Invalid(format!("{name}: {element} has {} dimensions, expected an element of 3", element.dim()))
 }

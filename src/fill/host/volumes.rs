@@ -1,6 +1,6 @@
 //! The element types that element loops are compiled for.
 
-/// Evaluates `build!(arguments, nodes, points)` with the constants of an element, or `$refused` for one of two dimensions.
+/// Evaluates `build!(arguments, nodes, points)` with the constants of an element, or `$refused` for one of fewer dimensions.
 macro_rules! on_volume {
     ($element:expr, $build:ident($($argument:expr),*), $refused:expr) => {
         match $element {
@@ -11,7 +11,7 @@ macro_rules! on_volume {
             ElementType::Tet10 => on_volume!(@ Tet10, $build($($argument),*)),
             ElementType::Wedge6 => on_volume!(@ Wedge6, $build($($argument),*)),
             ElementType::Wedge15 => on_volume!(@ Wedge15, $build($($argument),*)),
-            ElementType::Tri3 | ElementType::Quad4 => $refused,
+            _ => $refused,
         }
     };
     (@ $volume:ident, $build:ident($($argument:expr),*)) => {

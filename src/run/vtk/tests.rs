@@ -124,7 +124,7 @@ fn vtk_cell(element: ElementType) -> (usize, Vec<Vec<usize>>, Vec<Vec<usize>>) {
             let edges = lists(&[&[0, 1], &[1, 2], &[2, 0], &[3, 4], &[4, 5], &[5, 3], &[0, 3], &[1, 4], &[2, 5]]);
             (6, edges, wedge)
         }
-        ElementType::Tri3 | ElementType::Quad4 => unreachable!(),
+        _ => unreachable!(),
     }
 }
 

@@ -38,11 +38,12 @@ pub struct EquationKernel<'a, const D: usize, const NN: usize, const ND: usize> 
 }
 
 impl<'a, const D: usize, const NN: usize, const ND: usize> EquationKernel<'a, D, NN, ND> {
-    /// Borrows an equation, basis tables, and coordinates and unknowns of all nodes.
+    /// Borrows an equation, basis tables, and coordinates and unknowns of all nodes. A mesh of triangles or quadrilaterals lies in a plane
+    /// of constant z, its elements counter-clockwise; derivatives by z are 0.
     ///
     /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) unless tables and elements have `NN` nodes and each array has one item per node; [`Error::Invalid`](crate::Error::Invalid) for
-    /// elements of two dimensions, and unless `ND` is `D NN`. Assembly fails with [`Error::Folded`](crate::Error::Folded) where det J is
+    /// [`Error::Shape`](crate::Error::Shape) unless tables and elements have `NN` nodes and each array has one item per node; [`Error::Invalid`](crate::Error::Invalid)
+    /// unless elements have the dimensions of the mesh, and unless `ND` is `D NN`. Assembly fails with [`Error::Folded`](crate::Error::Folded) where det J is
     /// not positive at a point: for nodes in an order other than that of VTK, flat elements and NaN.
     pub fn new<E: Equation<D>>(
         equation: &'a E,
@@ -99,9 +100,26 @@ impl<'a, const D: usize, const NN: usize, const ND: usize> EquationKernel<'a, D,
         Self::of_any(Integrand::new(equation, tables, elem_node, node_coord, solution))
     }
 
+    /// As [`with_given`](Self::with_given), over the boundary of a mesh: faces of three-dimensional cells, or lines around a mesh in the
+    /// plane. The equation's [`Point`](crate::element::equations::Point) has the unit normal, which points outwards on faces of
+    /// [`boundary_faces`](crate::mesh::boundary_faces). Gradients are those along the boundary.
+    ///
+    /// # Errors
+    /// Those of [`with_given`](Self::with_given). Assembly fails with [`Error::Folded`](crate::Error::Folded) where a face is flat, or its
+    /// normal turns by more than a right angle between two points, as with nodes in another order.
+    pub fn on_boundary<E: EquationAt<D, K>, const K: usize>(
+        equation: &'a WithGiven<'a, E, K>,
+        tables: &'a BasisTables,
+        elem_node: &'a ElemNode,
+        node_coord: &'a [[f64; DIM]],
+        solution: &'a [[f64; D]],
+    ) -> Result<Self> {
+        Self::of_any(Integrand::new(equation, tables, elem_node, node_coord, solution).on_boundary())
+    }
+
     /// [`new`](Self::new) for an equation whose type is not known.
     pub(in crate::fill::host) fn of_any(integrand: Integrand<'a, D>) -> Result<Self> {
-        integrand.check("EquationKernel::new", NN, ND)?;
+        integrand.check("EquationKernel", NN, ND)?;
         let equation = integrand.equation;
         let (terms, symmetric) = (if equation.has_value_terms() { TERMS } else { DIM }, equation.is_symmetric());
         Ok(EquationKernel { integrand, terms, symmetric })

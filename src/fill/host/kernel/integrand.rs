@@ -4,7 +4,8 @@
 //! determinant and inverse 50, gradients 15 NN, fields 8 NN per unknown.
 
 use crate::element::equations::Field;
-use crate::element::{BasisTables, DIM, geometry};
+use crate::element::geometry::{self, Place};
+use crate::element::{BasisTables, DIM};
 use crate::error::check_length;
 use crate::fill::host::any_equation::{AnyEquation, AtPoint, Plain, WIDTH};
 use crate::mesh::ElemNode;
@@ -23,6 +24,8 @@ pub(in crate::fill::host) struct Integrand<'a, const D: usize> {
     node_coord: &'a [[f64; DIM]],
     /// `[node][component]`.
     solution: &'a [[f64; D]],
+    /// What elements of fewer than three dimensions are part of.
+    place: Place,
 }
 
 impl<'a, const D: usize> Integrand<'a, D> {
@@ -34,29 +37,49 @@ impl<'a, const D: usize> Integrand<'a, D> {
         node_coord: &'a [[f64; DIM]],
         solution: &'a [[f64; D]],
     ) -> Self {
-        Integrand { equation, tables, elem_node, node_coord, solution }
+        Integrand { equation, tables, elem_node, node_coord, solution, place: Place::Domain }
+    }
+
+    /// The same on the boundary of a mesh.
+    pub fn on_boundary(self) -> Self {
+        Integrand { place: Place::Boundary, ..self }
     }
 
     /// Checks the arrays for the kernel `name` of elements with `nodes` nodes and `dofs` dofs.
     ///
     /// # Errors
     /// [`Error::Shape`] unless tables and elements have `nodes` nodes and each array has one item per node; [`Error::Invalid`] for
-    /// elements of two dimensions, and unless `dofs` is `D` times `nodes`.
+    /// elements of another dimension than the mesh, and unless `dofs` is `D` times `nodes`.
     pub fn check(&self, name: &'static str, nodes: usize, dofs: usize) -> Result<()> {
         let node_count = self.elem_node.node_count();
         check_length(name, "tables (nodes)", self.tables.nodes, nodes)?;
         check_length(name, "elem_node (nodes per element)", self.elem_node.nodes_per_elem(), nodes)?;
         check_length(name, "node_coord", self.node_coord.len(), node_count)?;
         check_length(name, "solution", self.solution.len(), node_count)?;
-        let element = self.tables.element;
-        if element.dim() != DIM {
-            return Err(Error::Invalid(format!(
-                "{name}: `tables` are of {element}, expected an element of {DIM} dimensions"
-            )));
-        }
+        self.check_dimensions(name)?;
         self.equation.given().iter().try_for_each(|field| field.check(name, self.elem_node, self.tables))?;
         if dofs != D * nodes {
             return Err(Error::Invalid(format!("{name}: {dofs} dofs per element, expected {D} x {nodes}")));
+        }
+        Ok(())
+    }
+
+    /// Refuses elements of another dimension than the mesh, or its boundary. One pass over the coordinates of a plane mesh.
+    fn check_dimensions(&self, name: &'static str) -> Result<()> {
+        let element = self.tables.element;
+        let mesh = element.dim() + usize::from(self.place == Place::Boundary);
+        if mesh > DIM {
+            return Err(Error::Invalid(format!("{name}: `tables` are of {element}, expected faces or lines")));
+        }
+        let which = if self.place == Place::Domain { "a mesh" } else { "the boundary of a mesh" };
+        for axis in mesh..DIM {
+            let differs = |x: &[f64; DIM]| x[axis] != self.node_coord[0][axis];
+            if let Some(node) = self.node_coord.iter().position(differs) {
+                let axis = ["x", "y", "z"][axis];
+                return Err(Error::Invalid(format!(
+                    "{name}: `tables` are of {element}, and nodes 0 and {node} differ in {axis}: expected {which} of {mesh} dimensions"
+                )));
+            }
         }
         Ok(())
     }
@@ -117,7 +140,7 @@ pub(super) fn fields<const D: usize>(
 
 #[inline(always)]
 fn fields_with<const FUSED: bool, const D: usize>(
-    &Integrand { equation, tables, elem_node, node_coord, solution }: &Integrand<'_, D>,
+    &Integrand { equation, tables, elem_node, node_coord, solution, place }: &Integrand<'_, D>,
     elems: Range<usize>,
     AtPoints { nodes, points, given, gradients, terms }: &mut AtPoints<D>,
 ) -> Result<()> {
@@ -136,15 +159,25 @@ fn fields_with<const FUSED: bool, const D: usize>(
     let zero = Lanes::<FUSED, f64, WIDTH>::ZERO;
     let plain = |number: Lanes<FUSED, f64, WIDTH>| Lanes(number.0);
     let number = |plain: Plain| Lanes::<FUSED, f64, WIDTH>(plain.0);
-    let nn = nodes.len();
+    let (nn, dim, mut first_normal) = (nodes.len(), tables.element.dim(), [zero; DIM]);
     let tables_at = tables.values.chunks_exact(nn).zip(tables.gradients.chunks_exact(nn)).zip(&tables.weights);
     let at_points = points.iter_mut().zip(gradients.chunks_exact_mut(*terms * nn)).zip(tables_at);
     for (p, ((point, gradients), ((phi, reference), &weight))) in at_points.enumerate() {
-        let jacobian = geometry::jacobian(nodes.iter().map(|(coords, _)| coords.map(number)), reference);
+        let mut jacobian = geometry::jacobian(nodes.iter().map(|(coords, _)| coords.map(number)), reference);
+        let mut turn = Lanes::splat(1.0);
+        if dim < DIM {
+            let normal = geometry::complete(&mut jacobian, dim, place);
+            point.normal = normal.map(plain);
+            if place == Place::Boundary {
+                first_normal = if p == 0 { normal } else { first_normal };
+                turn = geometry::dot(normal, first_normal);
+            }
+        }
         let (determinant, inverse) = geometry::determinant_inverse(&jacobian);
-        // False for NaN; without branches between lanes.
-        if !determinant.0.iter().fold(true, |all, &determinant| all & (determinant > 0.0)) {
-            return Err(folded(elems, p, &determinant.0));
+        // False for NaN; without branches between lanes. The normal of a face turns by less than a right angle.
+        let signed = determinant * turn;
+        if !signed.0.iter().fold(true, |all, &determinant| all & (determinant > 0.0)) {
+            return Err(folded(elems, p, &signed.0));
         }
         let (mut x, mut u) = ([zero; DIM], [Field { grad: [zero; DIM], value: zero }; D]);
         let (along_x, rest) = gradients.split_at_mut(nn);
