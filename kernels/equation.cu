@@ -1,8 +1,8 @@
 // Element matrices and residuals of any equation on elements of any type; twin of src/fill/host/kernel/equation.rs. The text in
 // front of equation_point.cuh states the equation and
 //     Statement       the equation's struct, whose numbers are `parameters`
-//     NODES, POINTS, DOFS, BLOCK (nodes along an edge of a tile), GROUP (elements per block at the points), HAS_SLOPES, SYMMETRIC,
-//     FUSED and LAYERS (macros)
+//     NODES, POINTS, DOFS, BLOCK (nodes along an edge of a tile), GROUP (elements per block at the points), AXES (dimensions of the
+//     element), HAS_SLOPES, SYMMETRIC, FUSED and LAYERS (macros)
 //     nonzero(pair)   bits 4 i + j of the derivatives that are not zero, pair = DOFS c + d
 //     MAPPED          bits 4 k + j of C that are not zero for a pair
 //

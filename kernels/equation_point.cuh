@@ -68,15 +68,22 @@ struct State {
     double inverse[DIM][DIM], measure;
 };
 
-// Returns the state at point p of an element, whose coordinates and unknowns nodal(m, x, u) gives.
+// Returns the state at point p of an element, whose coordinates and unknowns nodal(m, x, u) gives. An element of fewer than three
+// dimensions lies along the first axes; NaN if its nodes differ along the others.
 template <class Nodal> INLINE State state_at(const Tables& tables, int p, Nodal nodal) {
     State at = {};
     // columns[b][a] = d x_a / d xi_b
-    double columns[DIM][DIM] = {}, slope[DOFS][DIM] = {};
+    double columns[DIM][DIM] = {}, slope[DOFS][DIM] = {}, first[DIM] = {};
+    bool flat = true;
 #pragma unroll(NODES <= 10 ? NODES : 3)
     for (int m = 0; m < NODES; m++) {
         double coords[DIM], unknowns[DOFS];
         nodal(m, coords, unknowns);
+#pragma unroll
+        for (int a = AXES; a < DIM; a++) {
+            if (m == 0) first[a] = coords[a];
+            flat = flat && coords[a] == first[a];
+        }
         const double(&g)[TERMS] = tables.basis[p][m];
 #pragma unroll
         for (int a = 0; a < DIM; a++) {
@@ -91,6 +98,9 @@ template <class Nodal> INLINE State state_at(const Tables& tables, int p, Nodal 
             for (int b = 0; b < DIM; b++) slope[c][b] += unknowns[c] * g[b];
         }
     }
+    // 1, or NaN.
+#pragma unroll
+    for (int a = AXES; a < DIM; a++) columns[a][a] = double(flat) / double(flat);
     double(&inverse)[DIM][DIM] = at.inverse;
     cross(columns[1], columns[2], inverse[0]);
     cross(columns[2], columns[0], inverse[1]);

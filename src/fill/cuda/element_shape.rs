@@ -23,6 +23,8 @@ const SHARED: usize = 48 << 10;
 pub(super) struct ElementShape {
     pub nodes: usize,
     pub points: usize,
+    /// Dimensions of the element.
+    pub dim: usize,
     /// Nodes along an edge of a tile.
     pub block: usize,
     /// Layers of nodes and points along the third axis, 0 without pairs of layers.
@@ -37,13 +39,13 @@ impl ElementShape {
     /// # Errors
     /// [`Error::TooLarge`] when the tables exceed the shared memory of a block.
     pub fn new(dofs: usize, symmetric: bool, tables: &BasisTables) -> Result<Self> {
-        let (nodes, points) = (tables.nodes, tables.weights.len());
+        let (nodes, points, dim) = (tables.nodes, tables.weights.len(), tables.element.dim());
         // Systems take longer by layers (H200, elasticity assembled: 0.52 us per element, 0.22 by tiles of nodes).
         let by_layers = dofs == 1 && is_standard(ElementType::Hex27, tables);
         let layers = if by_layers { HEX27_LAYERS } else { 0 };
         let largest = if nodes > LARGEST_TILE { LARGEST_OF_SEVERAL } else { LARGEST_TILE };
         let block = if layers > 0 { nodes } else { nodes.div_ceil(nodes.div_ceil(largest).max(1)) };
-        let mut shape = ElementShape { nodes, points, block, layers, fused: false, dofs, symmetric };
+        let mut shape = ElementShape { nodes, points, dim, block, layers, fused: false, dofs, symmetric };
         shape.fused = dofs == 1 && shape.entries() <= LARGEST_FUSED;
         let bytes = shape.table_bytes() + shape.nodal_bytes(1);
         if bytes > SHARED {

@@ -108,10 +108,10 @@ impl EquationText {
     /// Returns what stands in front of the kernels for elements of these tables.
     pub(super) fn front(&self, shape: &ElementShape) -> String {
         let mapped = self.nonzero.iter().fold(0, |mapped, &bits| mapped | mapped_terms(bits));
-        let ElementShape { nodes, points, block, fused, layers, dofs, .. } = shape;
+        let ElementShape { nodes, points, dim, block, fused, layers, dofs, .. } = shape;
         let (statement, symmetric, fused, group) = (self.statement(), self.symmetric, u8::from(*fused), shape.group());
         format!(
-            "{statement}constexpr int NODES = {nodes}, POINTS = {points}, DOFS = {dofs}, BLOCK = {block}, GROUP = {group};\n\
+            "{statement}constexpr int NODES = {nodes}, POINTS = {points}, DOFS = {dofs}, BLOCK = {block}, GROUP = {group}, AXES = {dim};\n\
              constexpr bool SYMMETRIC = {symmetric};\nconstexpr u32 MAPPED = {mapped}u;\n#define FUSED {fused}\n\
              #define LAYERS {layers}\n"
         )

@@ -2,11 +2,11 @@
 
 use super::equations::{Bratu, Layered};
 use super::{difference, gpu};
-use minifenl::element::equations::{Diffusion, Elasticity, Equation, Heat, Jacobian};
+use minifenl::element::equations::{Diffusion, Elasticity, Equation, Heat, Jacobian, PlaneStrain};
 use minifenl::element::{BasisTables, ElementType};
 use minifenl::fill::{CudaEquationKernel, CudaFill, EquationInput, EquationKernel, EquationText, Fill, Strategy};
 use minifenl::graph;
-use minifenl::mesh::Mesh;
+use minifenl::mesh::{ElemNode, Mesh, boundary_faces};
 use minifenl::space::{Cuda, DeviceText, ExecutionSpace, Serial};
 use minifenl::sparse::CrsMatrix;
 
@@ -17,28 +17,50 @@ fn check<E: Equation<D> + DeviceText, const D: usize, const NN: usize, const ND:
     element: ElementType,
     cells: [usize; 3],
 ) {
-    let name = format!("{} on {element}", E::NAME);
     let mesh = Mesh::of_box(element, cells, [1.0, 0.8, 1.2]).unwrap();
     let bump = |x: f64| x * (1.0 - x);
-    let coord: Vec<[f64; 3]> =
-        mesh.node_coord.iter().map(|&[x, y, z]| [x + 0.3 * bump(y), y, z + 0.2 * bump(x)]).collect();
+    let coord = mesh.node_coord.iter().map(|&[x, y, z]| [x + 0.3 * bump(y), y, z + 0.2 * bump(x)]);
+    check_mesh::<E, D, NN, ND>(space, equation, element, &mesh.elem_node, coord.collect());
+}
+
+/// Assembles on the top of a box of `cells`, in a plane.
+fn check_plane<E: Equation<D> + DeviceText, const D: usize, const NN: usize, const ND: usize>(
+    space: &Cuda,
+    equation: &E,
+    cells: ElementType,
+) {
+    let mesh = Mesh::of_box(cells, [7, 9, 1], [1.0, 0.8, 0.5]).unwrap();
+    let is_top = |nodes: &[u32]| nodes.iter().all(|&node| mesh.node_coord[node as usize][2] == 0.5);
+    let top = &boundary_faces(cells, &mesh.elem_node, &is_top).unwrap()[0];
+    let coord = mesh.node_coord.iter().map(|&[x, y, _]| [x + 0.3 * y * (1.0 - y), y - 0.1 * x * x, 0.5]);
+    check_mesh::<E, D, NN, ND>(space, equation, top.element, &top.elem_node, coord.collect());
+}
+
+fn check_mesh<E: Equation<D> + DeviceText, const D: usize, const NN: usize, const ND: usize>(
+    space: &Cuda,
+    equation: &E,
+    element: ElementType,
+    table: &ElemNode,
+    coord: Vec<[f64; 3]>,
+) {
+    let name = format!("{} on {element}", E::NAME);
     let count = coord.len();
     let u: Vec<[f64; D]> = coord
         .iter()
         .map(|&[x, y, z]| std::array::from_fn(|c| 1.0 + (x + 2.0 * y * z + c as f64).sin() / 3.0))
         .collect();
-    let nodes = graph::build(&Serial, &mesh.elem_node, count, graph::Strategy::default()).unwrap();
+    let nodes = graph::build(&Serial, table, count, graph::Strategy::default()).unwrap();
     let graph = nodes.with_dofs(&Serial, D).unwrap();
     let tables = BasisTables::of(element);
-    let kernel = EquationKernel::<D, NN, ND>::new(equation, &tables, &mesh.elem_node, &coord, &u).unwrap();
+    let kernel = EquationKernel::<D, NN, ND>::new(equation, &tables, table, &coord, &u).unwrap();
     let (mut matrix, mut residual) = (CrsMatrix::zero(graph.crs.clone()), vec![0.0; D * count]);
     let mut fill = Fill::<ND>::new(&Serial, Strategy::Gather, &graph).unwrap();
     fill.assemble(&Serial, &kernel, &mut matrix, &mut residual).unwrap();
 
-    let (elem_node, on_device) = (mesh.elem_node.upload(space).unwrap(), graph.upload(space).unwrap());
+    let (elem_node, on_device) = (table.upload(space).unwrap(), graph.upload(space).unwrap());
     let (coord, solution) = (space.upload(&coord).unwrap(), space.upload(u.as_flattened()).unwrap());
     let input = EquationInput { elem_node: &elem_node, node_coord: &coord, solution: &solution };
-    let elems = mesh.elem_node.elem_count();
+    let elems = table.elem_count();
     for (jacobian, jacobian_name) in Jacobian::ALL {
         let text = EquationText::of(equation).with_jacobian(jacobian);
         let mut kernel = CudaEquationKernel::new(space, &text, &tables).unwrap();
@@ -93,6 +115,16 @@ fn elasticity_is_assembled_as_on_a_host() {
     check::<_, 3, 8, 24>(&space, &equation, ElementType::Hex8, [5, 6, 7]);
     check::<_, 3, 4, 12>(&space, &equation, ElementType::Tet4, [3, 4, 5]);
     check::<_, 3, 27, 81>(&space, &equation, ElementType::Hex27, [3, 2, 4]);
+}
+
+#[test]
+fn plane_meshes_are_assembled_as_on_a_host() {
+    let Some(space) = gpu("plane_meshes_are_assembled_as_on_a_host") else { return };
+    check_plane::<_, 1, 3, 3>(&space, &Heat::new(1.7), ElementType::Tet4);
+    check_plane::<_, 1, 9, 9>(&space, &Diffusion { direction: [0.5, 1.0, 0.0] }, ElementType::Hex27);
+    let solid = PlaneStrain { lambda: 1.2, mu: 0.8, force: [0.5, -1.0] };
+    check_plane::<_, 2, 4, 8>(&space, &solid, ElementType::Hex8);
+    check_plane::<_, 2, 6, 12>(&space, &solid, ElementType::Tet10);
 }
 
 #[test]

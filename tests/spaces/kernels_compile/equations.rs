@@ -3,7 +3,9 @@
 use super::kept::Tool;
 use super::{COUNTED, DEFAULT, compiled, is_skipped};
 use crate::equations::{Drift, Energy};
-use minifenl::element::equations::{AdvectedWave, Diffusion, Heat, Jacobian, Poisson, WaveDiffusion, WaveElasticity};
+use minifenl::element::equations::{
+    AdvectedWave, Diffusion, Heat, Jacobian, PlaneStrain, Poisson, WaveDiffusion, WaveElasticity,
+};
 use minifenl::element::{BasisTables, ElementType};
 use minifenl::fill::EquationText;
 use minifenl::space::Layout;
@@ -13,7 +15,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// Bytes that a kernel of an equation may spill: those of four numbers.
 const SPILLED: u32 = 32;
 
-/// Equations of the program's problems and others from Rust, on every element type of three dimensions.
+/// Equations of the program's problems and others from Rust, on every element type of three dimensions; two on those of two.
 fn equation_sources() -> Vec<(String, String)> {
     fn of(name: &str, text: &EquationText) -> Vec<(String, String)> {
         let elements = ElementType::ALL.into_iter().filter(|(element, _)| element.dim() == 3);
@@ -28,6 +30,11 @@ fn equation_sources() -> Vec<(String, String)> {
         let contraction = text.contraction_source(&BasisTables::of(hex8));
         let contraction = contraction.map(|source| (format!("contraction ({name})"), source));
         elements.flat_map(source).chain(contraction).collect()
+    }
+    fn in_plane(name: &str, text: &EquationText) -> Vec<(String, String)> {
+        let elements = ElementType::ALL.into_iter().filter(|(element, _)| element.dim() == 2);
+        let source = |element| text.source(&BasisTables::of(element)).unwrap();
+        elements.map(|(element, _)| (format!("equation ({name}, {element})"), source(element))).collect()
     }
     let heat = EquationText::of(&Heat::new(1.0));
     let (full, coupled) = (EquationText::of(&Drift {}), EquationText::of(&Energy {}));
@@ -52,6 +59,8 @@ fn equation_sources() -> Vec<(String, String)> {
         of("wave", &scalar),
         of("advected", &advected),
         of("elastic wave", &elastic),
+        in_plane("poisson", &poisson),
+        in_plane("plane strain", &EquationText::of(&PlaneStrain { lambda: 1.0, mu: 1.0, force: [1.0; 2] })),
     ]
     .concat()
 }
@@ -66,8 +75,9 @@ fn equations_do_not_spill() {
     }
     let (target, ptxas) = (target.unwrap(), ptxas.unwrap_or_else(|why| panic!("{why}")));
     let (sources, next) = (equation_sources(), AtomicUsize::new(0));
-    // Nine equations on seven elements, assembled in two ways and applied; contractions of the six that are scalar and symmetric.
-    assert_eq!(sources.len(), 3 * 9 * 7 + 6);
+    // Nine equations on seven elements, assembled in two ways and applied; contractions of the six that are scalar and symmetric; two on
+    // five elements in the plane.
+    assert_eq!(sources.len(), 3 * 9 * 7 + 6 + 2 * 5);
     let worker = || {
         let mut faults = Vec::new();
         while let Some((name, text)) = sources.get(next.fetch_add(1, Ordering::Relaxed)) {

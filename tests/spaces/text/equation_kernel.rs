@@ -3,7 +3,7 @@
 //! threads are the lanes of a warp, and a function the tensor cores.
 
 use crate::equations::{Bratu, Energy, Layered};
-use minifenl::element::equations::{Diffusion, Elasticity, Equation, Heat};
+use minifenl::element::equations::{Diffusion, Elasticity, Equation, Heat, PlaneStrain};
 use minifenl::element::{BasisTables, ElementType};
 use minifenl::fill::{ElementBatch, ElementKernel, EquationKernel, EquationText, Wanted};
 use minifenl::mesh::ElemNode;
@@ -187,7 +187,8 @@ pub fn distorted<const D: usize>(element: ElementType) -> (ElemNode, Vec<[f64; 3
     for (elem, table) in elem_node.iter().enumerate() {
         for (m, &node) in table.iter().enumerate() {
             let xi = element.reference_nodes()[m];
-            coords[node as usize] = std::array::from_fn(|a| xi[a] + elem as f64 + 0.2 * noise(3 * node as usize + a));
+            let moved = |a: usize| xi[a] + elem as f64 + 0.2 * noise(3 * node as usize + a);
+            coords[node as usize] = std::array::from_fn(|a| if a < element.dim() { moved(a) } else { 0.25 });
             nodal[node as usize] = std::array::from_fn(|c| 1.5 + noise(7919 + D * node as usize + c));
         }
     }
@@ -296,6 +297,10 @@ fn kernels_compute_the_element_matrices_of_the_host() {
     check::<_, 1, 27, 27>(&compiler, &Diffusion { direction: [0.5, 1.0, -0.25] }, ElementType::Hex27);
     let layered = Layered { weights: [1.5, 0.0, 0.25], mix: [[1.0, 0.5], [0.25, 2.0]], limit: 20.0 };
     check::<_, 2, 20, 40>(&compiler, &layered, ElementType::Hex20);
+    // In the plane.
+    check::<_, 1, 3, 3>(&compiler, &Heat::new(1.7), ElementType::Tri3);
+    check::<_, 1, 9, 9>(&compiler, &Diffusion { direction: [0.5, 1.0, 0.0] }, ElementType::Quad9);
+    check::<_, 2, 6, 12>(&compiler, &PlaneStrain { lambda: 1.2, mu: 0.8, force: [0.5, -1.0] }, ElementType::Tri6);
     // In layers: symmetric with one unknown above, with several, and not symmetric.
     check::<_, 3, 27, 81>(&compiler, &elasticity, ElementType::Hex27);
     check::<_, 2, 27, 54>(&compiler, &layered, ElementType::Hex27);
