@@ -1,7 +1,7 @@
 //! Pulls a bar in plane strain at one end: quadratic triangles, and an integral over the lines at the end.
 //!
 //! ```text
-//! cargo run --release --example traction
+//! cargo run --release --example traction -- bar.vtu      (with a name: writes the displacements for ParaView)
 //!
 //! div sigma = 0,  sigma = lambda tr(eps) I + 2 mu eps    u_x = 0 at x = 0, u_y = 0 at y = 0
 //! sigma n = PULL n at x = 2, 0 at y = 1                  u = (a x, b y): sigma_xx = PULL, sigma_yy = 0
@@ -15,10 +15,10 @@ use minifenl::contraction::Sum;
 use minifenl::element::equations::{EquationAt, Field, PlaneStrain, Point, Weak};
 use minifenl::element::{BasisTables, ElementType};
 use minifenl::fill::{Dirichlet, EquationKernel, Fill, Parts, Strategy, WithGiven};
-use minifenl::mesh::{ElemNode, boundary_faces};
+use minifenl::mesh::{ElemNode, Vtu, VtuField, boundary_faces};
 use minifenl::solve::{Options, solve};
 use minifenl::space::{Threads, lanes::Number};
-use minifenl::{Result, graph, sparse::CrsMatrix};
+use minifenl::{Result, comm::Solo, graph, sparse::CrsMatrix};
 
 const CELLS: [u32; 2] = [12, 6];
 const PULL: f64 = 0.3;
@@ -75,5 +75,10 @@ fn main() -> Result<()> {
     let error = u.iter().zip(exact).map(|(u, exact)| (u - exact).abs()).max_by(f64::total_cmp).unwrap_or(f64::NAN);
     println!("{count} nodes: {} CG iterations, largest error {error:.1e}", info.iterations);
     assert!(error < 1e-10, "the error is {error:.1e}, expected rounding");
+    if let Some(path) = std::env::args().nth(1).filter(|path| path.ends_with(".vtu")) {
+        let fields = &[VtuField::nodes("displacement", 2, &u)];
+        let vtu = Vtu { element: ElementType::Tri6, elem_node: &bar, node_coord: &coord, owned: count, fields };
+        vtu.write(path.as_ref(), &Solo)?;
+    }
     Ok(())
 }

@@ -51,6 +51,7 @@ mod split;
 mod stencil;
 #[cfg(test)]
 mod tests;
+mod vtu;
 
 pub use boundary::{BoundaryFaces, boundary_faces};
 pub use box_part::{BoxPart, BoxParts, PartNeighbour};
@@ -65,6 +66,11 @@ pub use meshed_box::{Face, Mesh};
 pub use reorder::Numbering;
 pub use sizes::Sizes;
 pub use stencil::Stencil;
+#[cfg(all(test, feature = "cli"))]
+pub(crate) use vtu::tests::numbers as vtu_numbers;
+#[cfg(feature = "cli")]
+pub(crate) use vtu::{HEAD as VTU_HEAD, vtu_files};
+pub use vtu::{Vtu, VtuField, check_vtu};
 
 use crate::Result;
 use crate::comm::{Communicator, Map};

@@ -61,4 +61,3 @@ pub use settings::same_settings;
 pub use solution::Solution;
 pub use strategies::{Compared, Promise, StrategyStudy, strategies, strategies_on};
 pub use verify::{Check, verify};
-pub use vtk::check_vtu;

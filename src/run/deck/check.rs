@@ -5,8 +5,7 @@ use super::{Choice, Deck, Device, Nodes, ProblemDeck, ProblemKind, Solver};
 use crate::element::ElementType;
 use crate::files::NamedFile;
 use crate::fill::Kernel;
-use crate::mesh::{BoxSpec, CoordinateMap};
-use crate::run::vtk;
+use crate::mesh::{BoxSpec, CoordinateMap, vtu_files};
 use crate::space::allowed_cores;
 use crate::sparse::{Format, Precision};
 use crate::{Error, Result};
@@ -238,7 +237,7 @@ impl Deck {
         let one = |key: &str, path: &Option<PathBuf>| path.clone().map(|path| (with_flag(key), path));
         let report = one("run.report", &self.run.report).filter(|(_, path)| path != Path::new("-"));
         let mut files: Vec<NamedFile> = report.into_iter().chain(one("run.append", &self.run.append)).collect();
-        let pieces = self.run.vtk.iter().flat_map(|path| vtk::files_of(path, ranks));
+        let pieces = self.run.vtk.iter().flat_map(|path| vtu_files(path, ranks));
         files.extend(pieces.map(|path| {
             let name = path.file_name().unwrap_or_default().display();
             (format!("{}: its file {name}", with_flag("run.vtk")), path.clone())

@@ -5,21 +5,11 @@ use crate::Error;
 use crate::comm::Solo;
 use crate::comm::ranks::{on_ranks, on_ranks_that_add};
 use crate::element::ElementType;
-use crate::mesh::BoxPart;
+use crate::mesh::vtu_numbers as array;
+use crate::mesh::{BoxPart, check_vtu};
 use crate::run::deck::{Deck, Device, Nodes};
 use crate::run::{Analytic, silent, solution_on};
 use crate::space::{Serial, Threads};
-
-/// The numbers of an appended array, found by its name and offset.
-fn array<const SIZE: usize, T>(file: &[u8], name: &str, read: fn([u8; SIZE]) -> T) -> Vec<T> {
-    let data = file.windows(2).position(|two| two == b"\n_").unwrap() + 2;
-    let text = std::str::from_utf8(&file[..data - 1]).unwrap();
-    let line = text.lines().find(|line| line.contains(&format!("Name=\"{name}\""))).unwrap();
-    let offset: usize = line.split("offset=\"").nth(1).unwrap().split('"').next().unwrap().parse().unwrap();
-    let at = data + offset;
-    let bytes = u64::from_le_bytes(file[at..at + 8].try_into().unwrap()) as usize;
-    file[at + 8..at + 8 + bytes].chunks_exact(SIZE).map(|item| read(item.try_into().unwrap())).collect()
-}
 
 #[test]
 fn pieces_of_all_ranks_hold_each_element_once_with_the_solution_at_its_nodes() {
@@ -199,7 +189,10 @@ fn fields_of_all_problems_are_written_at_their_points() {
                 let needed = (tables + 8 * part.field.len() + file.len()) as u64;
                 let foreign = (13 + 4 * sizes.nodes) * sizes.elems * u64::from(ranks > 1);
                 let (forecast, ids) = (bytes(&sizes, &case), 8 * sizes.local() + 4 * sizes.sent);
-                assert!((needed..=needed + HEAD + ids + foreign).contains(&forecast), "{kind}: {forecast}, {needed}");
+                assert!(
+                    (needed..=needed + VTU_HEAD + ids + foreign).contains(&forecast),
+                    "{kind}: {forecast}, {needed}"
+                );
                 let points = array(&file, "points", f64::from_le_bytes);
                 assert_eq!(array(&file, name, f64::from_le_bytes), part.field);
                 assert_eq!(components * points.len(), 3 * part.field.len());
