@@ -117,7 +117,7 @@ pub struct Flags {
     /// Temperature at zmax [default: 2]
     #[arg(long, value_name = "T", allow_hyphen_values = true, value_parser = number, value_hint = ValueHint::Other)]
     t_max: Option<f64>,
-    /// Velocity of the term v . grad u, of poisson and diffusion [default: 0,0,0]
+    /// Velocity of the term v . grad u, of heat, poisson and diffusion [default: 0,0,0]
     #[arg(long, value_name = "X,Y,Z", allow_hyphen_values = true, value_parser = three_numbers, value_hint = ValueHint::Other)]
     advection: Option<[f64; 3]>,
     /// Graph strategy: auto, map, dashmap, gather, sort [default: auto: map; gather with --preset fast]

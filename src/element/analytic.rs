@@ -31,6 +31,11 @@ impl Analytic {
         (self.a * (z - self.zmin) + self.b).powi(-2)
     }
 
+    /// Returns [a, b] of T(z) = (a z + b)^-2.
+    pub fn profile(&self) -> [f64; 2] {
+        [self.a, self.b - self.a * self.zmin]
+    }
+
     /// Returns [a, zmin, b] of T(z) = (a (z - zmin) + b)^-2.
     #[cfg(feature = "cuda")]
     pub(crate) fn coefficients(&self) -> [f64; 3] {

@@ -21,7 +21,7 @@ pub(super) fn forecast<S: Job>(
     threads: usize,
 ) -> Forecasted {
     let of_part = |part: &BoxPart, element, operator| {
-        let sizes = Sizes::of(part, element, case.model.dofs(), case.fixes_all_faces());
+        let sizes = Sizes::of(part, element, case.model.dofs(), case.fixes_all_faces);
         let choices = Choices { operator, ..choices::<S>(deck, threads, &sizes) };
         (sizes, choices, Forecast::of::<S>(&sizes, &choices))
     };

@@ -117,7 +117,7 @@ pub struct ProblemDeck {
     pub t_min: f64,
     /// Temperature at the highest z.
     pub t_max: f64,
-    /// Velocity v of the term v . grad u, of `poisson` and `diffusion`.
+    /// Velocity v of the term v . grad u, of `heat`, `poisson` and `diffusion`.
     #[serde(deserialize_with = "three_numbers")]
     pub advection: [f64; 3],
 }

@@ -22,7 +22,7 @@ const fn setting(
 }
 
 /// Flags that do not go together with others: `--nodes-per-rank` replaces `--nodes`, `--cg-iterations` contradicts a tolerance,
-/// problems have no temperatures, operators no formats, heat no advection, other solvers no variants of CG, elements need odd numbers of nodes, files for VTK hold no run with derivatives by dual numbers.
+/// problems have no temperatures, operators no formats, advection no fused kernel, other solvers no variants of CG, elements need odd numbers of nodes, files for VTK hold no run with derivatives by dual numbers.
 const ALONE: [&str; 8] = [
     "--nodes-per-rank",
     "--cg-iterations",

@@ -2,7 +2,7 @@
 
 use minifenl::element::ElementType;
 use minifenl::element::equations::{
-    AdvectedWave, Heat, Jacobian, Model, ModelEquation, Poisson, Scalar, WaveDiffusion, WaveElasticity,
+    AdvectedHeat, AdvectedWave, Heat, Jacobian, Model, ModelEquation, Poisson, Scalar, WaveDiffusion, WaveElasticity,
 };
 use minifenl::fill::{
     ApplyModel, Assemble, AssemblyChoice, Boundary, ContractionCalls, FieldOn, Kernel, StoredSystem, Strategy, Workset,
@@ -31,6 +31,14 @@ pub fn cases() -> Vec<Case> {
     let scalar = |equation| ModelEquation::Scalar(equation);
     let equations = [
         ("heat", scalar(Scalar::Heat(Heat::new(0.3)))),
+        (
+            "advected heat",
+            scalar(Scalar::AdvectedHeat(AdvectedHeat {
+                conductivity: 0.3,
+                velocity: [0.0, 2.0, -1.5],
+                profile: [-0.3, 1.0],
+            })),
+        ),
         ("poisson", scalar(Scalar::Poisson(Poisson { load: 1.5 }))),
         ("diffusion", scalar(Scalar::Wave(WaveDiffusion { direction, wave, phase }))),
         ("advection", scalar(Scalar::Advected(AdvectedWave { direction, velocity: [0.0, 2.0, -1.5], wave, phase }))),

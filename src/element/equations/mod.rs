@@ -17,6 +17,7 @@
 //! | [`Elasticity`], [`PlaneStrain`] | 3, 2 | lambda tr(eps) I + 2 mu eps | -f |
 //! | [`WaveDiffusion`], [`WaveElasticity`] | 1, 3 | as above | of a plane wave |
 //! | [`AdvectedWave`] | 1 | as above | v . grad u, and of a plane wave |
+//! | [`AdvectedHeat`] | 1 | K grad u | u^2 + v . grad u - f(z) |
 
 mod diffusion;
 mod dual;
@@ -32,7 +33,7 @@ mod weak;
 pub use diffusion::{AdvectedWave, Diffusion, Poisson, WaveDiffusion};
 pub use dual::Dual;
 pub use elasticity::{Elasticity, PlaneStrain, WaveElasticity};
-pub use heat::Heat;
+pub use heat::{AdvectedHeat, Heat};
 pub use jacobian::{Jacobian, WithJacobian};
 pub(crate) use model::on_scalar;
 pub use model::{Model, ModelEquation, Scalar};

@@ -2,13 +2,15 @@
 
 #[cfg(feature = "cli")]
 use super::is_symmetric;
-use super::{AdvectedWave, Heat, Jacobian, Poisson, WaveDiffusion, WaveElasticity};
+use super::{AdvectedHeat, AdvectedWave, Heat, Jacobian, Poisson, WaveDiffusion, WaveElasticity};
 
 /// The equations of one unknown that the program solves.
 #[derive(Clone, Copy, Debug)]
 pub enum Scalar {
     /// -K laplace(u) + u^2 = 0.
     Heat(Heat),
+    /// -K laplace(u) + v . grad u + u^2 = f, solved by a solution without advection.
+    AdvectedHeat(AdvectedHeat),
     /// -laplace(u) = f with a constant f.
     Poisson(Poisson),
     /// -div(k grad u) = f, solved by a wave.
@@ -22,6 +24,7 @@ macro_rules! on_scalar {
     ($scalar:expr, $equation:ident => $result:expr) => {
         match $scalar {
             Scalar::Heat($equation) => $result,
+            Scalar::AdvectedHeat($equation) => $result,
             Scalar::Poisson($equation) => $result,
             Scalar::Wave($equation) => $result,
             Scalar::Advected($equation) => $result,
@@ -93,6 +96,17 @@ mod tests {
     fn field(amplitude: f64, x: [f64; 3]) -> Field<f64> {
         let cos = WAVE.angle(x).cos();
         Field { grad: WAVE.direction.map(|w| amplitude * w * cos), value: amplitude * WAVE.at(x) }
+    }
+
+    #[test]
+    fn the_solution_of_heat_solves_it_with_advection() {
+        let exact = crate::element::Analytic::new(1.0, 3.0, -0.5, 2.0);
+        let velocity = [2.0, -3.0, 4.0];
+        let equation = AdvectedHeat { conductivity: exact.heat().conductivity, velocity, profile: exact.profile() };
+        let h = 1e-5;
+        let slope = |z: f64| (exact.at(z + h) - exact.at(z - h)) / (2.0 * h);
+        let [found] = defect(&equation, |[_, _, z]| [Field { grad: [0.0, 0.0, slope(z)], value: exact.at(z) }]);
+        assert!(found.abs() < 1e-5, "{found}");
     }
 
     #[test]

@@ -53,10 +53,12 @@ proptest! {
         check(&Poisson { load: k }, x, &at)?;
         check(&Diffusion { direction: [k, 0.5, -1.0] }, x, &at)?;
         check(&Elasticity { lambda: k, mu: 0.8, force: [0.0, 1.0, k] }, x, &at)?;
+        let velocity = [1.0, -k, 0.5];
+        check(&AdvectedHeat { conductivity: k, velocity, profile: [k, 8.0] }, x, &at)?;
         check(&PlaneStrain { lambda: k, mu: 0.8, force: [1.0, k] }, x, &at)?;
         let wave = [1.0, k, -0.5];
         let diffusion = WaveDiffusion { direction: [k, 0.5, -1.0], wave, phase: k };
-        check(&AdvectedWave { direction: [k, 0.5, -1.0], velocity: [1.0, -k, 0.5], wave, phase: k }, x, &at)?;
+        check(&AdvectedWave { direction: [k, 0.5, -1.0], velocity, wave, phase: k }, x, &at)?;
         check(&diffusion, x, &at)?;
         check(&WaveElasticity { lambda: k, mu: 0.8, amplitude: [1.0, 0.5, k], wave, phase: k }, x, &at)?;
     }

@@ -143,8 +143,9 @@ impl Deck {
         if !self.problem.advection.iter().all(|v| v.is_finite()) {
             return refuse("problem.advection", velocity, "give three finite numbers");
         }
-        if self.has_advection() && !matches!(kind, ProblemKind::Poisson | ProblemKind::Diffusion) {
-            let why = format!("{} is {kind}; only poisson and diffusion have advection", with_flag("problem.kind"));
+        if self.has_advection() && matches!(kind, ProblemKind::Elasticity | ProblemKind::Minife) {
+            let why =
+                format!("{} is {kind}; only heat, poisson and diffusion have advection", with_flag("problem.kind"));
             return refuse("problem.advection", velocity, why);
         }
         if self.has_advection() && self.preconditioning().needs_symmetry() {

@@ -13,13 +13,13 @@ use crate::sparse::Format;
 pub(super) const MINIFE_ITERATIONS: usize = 200;
 
 impl Deck {
-    /// Whether the gallery of element kernels has a fused one for the run: heat on `hex8` with derivatives by hand.
+    /// Whether the gallery of element kernels has a fused one for the run: heat on `hex8` with derivatives by hand, without advection.
     pub fn has_fused_kernel(&self) -> bool {
         let of_heat = self.problem.kind == ProblemKind::Heat && self.mesh.element == ElementType::Hex8;
-        of_heat && self.fill.jacobian == Jacobian::Analytic
+        of_heat && self.fill.jacobian == Jacobian::Analytic && !self.has_advection()
     }
 
-    /// Problem, element and derivatives, for messages.
+    /// Problem, element, advection and derivatives, for messages.
     pub(in crate::run) fn described(&self) -> String {
         let mut of_problem = format!("{} on {}", self.problem.kind, self.mesh.element);
         if self.has_advection() {

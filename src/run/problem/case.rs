@@ -2,14 +2,14 @@
 //!
 //! | problem | exact solution | given |
 //! |---|---|---|
-//! | heat | [`Analytic`] | T at zmin and zmax |
+//! | heat | [`Analytic`] | T at zmin and zmax, with advection on all faces |
 //! | poisson, diffusion | [`Wave`] | u on all faces |
 //! | elasticity | an amplitude times a wave | u on all faces |
 //! | minife | a series, at the node nearest to the centre | u = 1 at xmax, 0 on the other faces |
 
 use super::brick;
 use crate::element::equations::{
-    AdvectedWave, Heat, Model, ModelEquation, Poisson, Scalar, Wave, WaveDiffusion, WaveElasticity,
+    AdvectedHeat, AdvectedWave, Heat, Model, ModelEquation, Poisson, Scalar, Wave, WaveDiffusion, WaveElasticity,
 };
 use crate::element::{Analytic, ElementType};
 use crate::mesh::{BoxSpec, Face};
@@ -33,7 +33,9 @@ pub(in crate::run) struct Case {
     pub model: Model,
     exact: Exact,
     size: [f64; 3],
-    /// Temperatures at zmin and zmax where the verdict is by the errors at nodes: of heat on `hex8`.
+    /// Whether boundary conditions fix the nodes of all faces, or those of zmin and zmax.
+    pub fixes_all_faces: bool,
+    /// Temperatures at zmin and zmax where the verdict is by the errors at nodes: of heat on `hex8` without advection.
     at_nodes: Option<[f64; 2]>,
 }
 
@@ -62,7 +64,15 @@ impl Case {
         let (equation, exact) = match kind {
             ProblemKind::Heat => {
                 let exact = Analytic::new(deck.problem.t_min, deck.problem.t_max, 0.0, size[2]);
-                (ModelEquation::Scalar(Scalar::Heat(exact.heat())), Exact::Heat(exact))
+                let heat = exact.heat();
+                let equation = match deck.has_advection() {
+                    true => {
+                        let (conductivity, profile) = (heat.conductivity, exact.profile());
+                        Scalar::AdvectedHeat(AdvectedHeat { conductivity, velocity, profile })
+                    }
+                    false => Scalar::Heat(heat),
+                };
+                (ModelEquation::Scalar(equation), Exact::Heat(exact))
             }
             ProblemKind::Poisson => diffusion([0.0; 3]),
             ProblemKind::Diffusion => diffusion(per_edge(VARIATION)),
@@ -74,16 +84,22 @@ impl Case {
             ProblemKind::Minife => (ModelEquation::Scalar(Scalar::Poisson(Poisson { load: 1.0 })), Exact::Brick),
         };
         let model = Model { equation, jacobian: deck.fill.jacobian };
-        let is_nodal = (kind, deck.mesh.element) == (ProblemKind::Heat, ElementType::Hex8);
+        let fixes_all_faces = kind != ProblemKind::Heat || deck.has_advection();
+        let is_nodal = !fixes_all_faces && deck.mesh.element == ElementType::Hex8;
         let at_nodes = is_nodal.then_some([deck.problem.t_min, deck.problem.t_max]);
-        Case { kind, model, exact, size, at_nodes }
+        Case { kind, model, exact, size, fixes_all_faces, at_nodes }
     }
 
     /// The problem without advection, whose matrix is symmetric positive definite on elements of any size.
     pub fn without_advection(mut self) -> Self {
-        if let ModelEquation::Scalar(Scalar::Advected(equation)) = self.model.equation {
-            let AdvectedWave { direction, wave, phase, .. } = equation;
-            self.model.equation = ModelEquation::Scalar(Scalar::Wave(WaveDiffusion { direction, wave, phase }));
+        if let ModelEquation::Scalar(equation) = &mut self.model.equation {
+            *equation = match *equation {
+                Scalar::Advected(AdvectedWave { direction, wave, phase, .. }) => {
+                    Scalar::Wave(WaveDiffusion { direction, wave, phase })
+                }
+                Scalar::AdvectedHeat(AdvectedHeat { conductivity, .. }) => Scalar::Heat(Heat { conductivity }),
+                other => other,
+            };
         }
         self
     }
@@ -106,7 +122,7 @@ impl Case {
         }
     }
 
-    /// The heat equation, if that is the problem.
+    /// The heat equation without advection, if that is the problem.
     pub fn heat(&self) -> Option<Heat> {
         match &self.exact {
             Exact::Heat(exact) => Some(exact.heat()),
@@ -114,14 +130,9 @@ impl Case {
         }
     }
 
-    /// Whether boundary conditions fix the nodes of all faces, or those of zmin and zmax.
-    pub fn fixes_all_faces(&self) -> bool {
-        self.kind != ProblemKind::Heat
-    }
-
     /// The faces whose nodes boundary conditions fix.
     pub fn fixed_faces(&self) -> &'static [Face] {
-        if self.fixes_all_faces() { &Face::ALL } else { &[Face::ZMin, Face::ZMax] }
+        if self.fixes_all_faces { &Face::ALL } else { &[Face::ZMin, Face::ZMax] }
     }
 
     /// Whether boundary conditions fix a node on these faces.
@@ -187,6 +198,10 @@ mod tests {
         assert_eq!(heat.constants(), Some(vec![(Face::ZMin, 1.0), (Face::ZMax, 2.0)]));
         assert_eq!(brick.constants(), Some(vec![(Face::XMax, 1.0)]));
         assert_eq!(case(ProblemKind::Poisson, [1.0; 3]).constants(), None);
+        let mut deck = Deck::default();
+        deck.problem.advection = [1.0, 0.0, 2.0];
+        let advected = Case::new(&deck, &BoxSpec::unit([5; 3], CoordinateMap::None).unwrap());
+        assert!(advected.fixes(x_max) && advected.constants().is_none() && advected.nodal().is_none());
     }
 
     /// The residual of the lowest mode of -laplace on the box, times volume / nodes.

@@ -235,12 +235,13 @@ impl<'a, S: Job> Problem<'a, S> {
     }
 }
 
-/// What to say of elements that are too large for the velocity: h |v| / k, with k >= 1, is their Peclet number times 2.
+/// What to say of elements that are too large for the velocity: h |v| / k, with k = K of heat, else k >= 1, is their Peclet number times 2.
 fn coarse_for_advection<S: Job>(discrete: &Discrete<'_, S>) -> Option<String> {
     let (velocity, spec) = (discrete.input.deck.problem.advection, discrete.input.mesh.spec());
     let along = |axis: usize| velocity[axis].abs() * spec.size()[axis] / (spec.nodes()[axis] - 1) as f64;
-    let largest = (0..3).map(along).fold(0.0, f64::max);
-    (largest > 2.0).then(|| {
+    let (largest, k) =
+        ((0..3).map(along).fold(0.0, f64::max), discrete.case.heat().map_or(1.0, |heat| heat.conductivity));
+    (largest > 2.0 * k).then(|| {
         format!(
             "problem.advection (--advection): h |v| is {largest:.1}; above 2 k the field may oscillate: give more nodes"
         )

@@ -3,7 +3,7 @@
 use super::Report;
 use super::columns::count;
 use crate::element::ElementType;
-use crate::run::deck::{Preconditioning, Solver};
+use crate::run::deck::{Preconditioning, ProblemKind, Solver};
 use crate::run::provenance::{BuildReport, GpuReport, MachineReport};
 use crate::sparse::Precision;
 
@@ -37,6 +37,7 @@ impl Report {
         let (problem, mesh, with) = (&self.problem, &self.mesh, &self.strategies);
         let [x, y, z] = mesh.nodes;
         let equation = match problem.advection {
+            Some(_) if problem.name == ProblemKind::Heat => "-K laplace(T) + v . grad T + T^2 = f".into(),
             Some(_) => problem.name.equation().replace(" = f", " + v . grad u = f"),
             None => problem.name.equation().into(),
         };

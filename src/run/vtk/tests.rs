@@ -181,7 +181,7 @@ fn fields_of_all_problems_are_written_at_their_points() {
             for (rank, part) in parts.iter().enumerate() {
                 let part_of_box = BoxPart::new(part.mesh.spec(), rank, ranks).unwrap();
                 let case = Case::new(&deck, part.mesh.spec());
-                let sizes = Sizes::of(&part_of_box, element, components, case.fixes_all_faces());
+                let sizes = Sizes::of(&part_of_box, element, components, case.fixes_all_faces);
                 let file = if ranks == 1 { path.clone() } else { path.with_extension(format!("{rank}.vtu")) };
                 let file = std::fs::read(file).unwrap();
                 // Tables and field beside the file. Listed ids are forecast too, and elements that another rank writes.

@@ -3,7 +3,8 @@
 
 use crate::equations::{Bratu, Layered};
 use minifenl::element::equations::{
-    AdvectedWave, Diffusion, Elasticity, Equation, Field, Heat, Poisson, WaveDiffusion, WaveElasticity, automatic,
+    AdvectedHeat, AdvectedWave, Diffusion, Elasticity, Equation, Field, Heat, Poisson, WaveDiffusion, WaveElasticity,
+    automatic,
 };
 use minifenl::element::{BasisTables, ElementType};
 use minifenl::fill::EquationText;
@@ -112,6 +113,7 @@ fn the_text_computes_what_rust_computes() {
     case.add(&Poisson { load: 1.5 });
     let (wave, phase) = ([1.3, -0.7, 0.9], 0.4);
     case.add(&WaveDiffusion { direction: [0.5, -1.0, 0.25], wave, phase });
+    case.add(&AdvectedHeat { conductivity: 1.7, velocity: [1.5, 0.25, -2.0], profile: [-0.3, 1.0] });
     case.add(&AdvectedWave { direction: [0.5, -1.0, 0.25], velocity: [1.5, 0.25, -2.0], wave, phase });
     case.add(&WaveElasticity { lambda: 1.5, mu: 0.7, amplitude: [1.0, -0.5, 0.25], wave, phase });
     case.add(&Bratu { lambda: 3.5 });
