@@ -13,6 +13,7 @@ use crate::space::lanes::{HALF_LANES, Lanes};
 use multiversion::multiversion;
 use multiversion::target::match_target;
 use std::fmt::{Debug, Formatter, Result};
+use std::hint::black_box;
 
 /// Elements of a call.
 pub(in crate::fill) const WIDTH: usize = HALF_LANES;
@@ -166,6 +167,8 @@ fn linearise_with<const FUSED: bool, E: EquationAt<D, K>, const D: usize, const 
     all_given: &[[Plain; 4]],
 ) {
     for (p, point) in points.iter_mut().enumerate() {
+        // Hides the next points from LLVM, which would compute several at a time with gathers and scatters.
+        let point = black_box(point);
         let number = |plain: Plain| Lanes::<FUSED, f64, WIDTH>(plain.0);
         let (x, measure) = (point.x.map(number), number(point.measure));
         let u = point.u.map(|u| Field { grad: u.grad.map(number), value: number(u.value) });
