@@ -37,12 +37,12 @@ impl<T: Real> Gather<T> {
     pub fn rows<'a>(&'a mut self, operand: &Operand<'a, T>, cell: usize) -> Rows<'a, T> {
         let (data, stride, count, last) =
             (operand.at_cell(cell), operand.field_stride(), operand.count, operand.fields() - 1);
-        if operand.offsets.is_empty() {
+        if operand.is_contiguous {
             return Rows { data, stride, count, last };
         }
         self.0.clear();
         for f in 0..=last {
-            self.0.extend(operand.offsets.iter().map(|offset| data[f * stride + offset]));
+            self.0.extend((0..count).map(|k| data[operand.number(f, k)]));
         }
         Rows { data: &self.0, stride: count, count, last }
     }
