@@ -125,14 +125,13 @@ impl<const D: usize> AtPoints<D> {
 /// # Errors
 /// [`Error::Folded`] where a determinant is not positive.
 #[allow(unsafe_code)]
-#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl+avx2+fma", "x86_64+avx2+fma"))]
+#[multiversion(targets("x86_64+avx2+fma"))]
 pub(super) fn fields<const D: usize>(
     integrand: &Integrand<'_, D>,
     elems: Range<usize>,
     at: &mut AtPoints<D>,
 ) -> Result<()> {
     match_target! {
-        "x86_64+avx512f" => fields_with::<true, D>(integrand, elems, at),
         "x86_64+fma" => fields_with::<true, D>(integrand, elems, at),
         _ => fields_with::<false, D>(integrand, elems, at),
     }
