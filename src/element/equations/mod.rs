@@ -40,7 +40,7 @@ pub use model::{Model, ModelEquation, Scalar};
 pub use structure::depends_on_unknowns;
 #[cfg(feature = "cuda")]
 pub(crate) use structure::{Flux, nonzero_terms};
-pub(crate) use structure::{has_mixed_slopes, has_value_slopes, is_symmetric, noise_slopes, symmetric_slopes};
+pub(crate) use structure::{has_value_terms, is_symmetric, noise_slopes, nonzero, symmetric_slopes};
 pub use wave::Wave;
 pub(crate) use weak::Alone;
 pub use weak::{Equation, EquationAt, Field, Point, Slope, Weak, automatic};

@@ -7,7 +7,7 @@ use crate::element::equations::{
     Alone, Equation, EquationAt, Field, Model, Point, Scalar, Slope, WithJacobian, on_scalar,
 };
 use crate::element::equations::{WaveElasticity, depends_on_unknowns, is_symmetric};
-use crate::element::equations::{has_mixed_slopes, has_value_slopes, noise_slopes};
+use crate::element::equations::{noise_slopes, nonzero};
 use crate::element::{ElementType, Part, Points, at_points, product_flops};
 use crate::space::lanes::{HALF_LANES, Lanes};
 use multiversion::multiversion;
@@ -75,10 +75,8 @@ pub(in crate::fill) trait AnyEquation<const D: usize>: Sync {
     }
     /// Whether element matrices are symmetric.
     fn is_symmetric(&self) -> bool;
-    /// Whether there are terms of values in the derivatives.
-    fn has_value_terms(&self) -> bool;
-    /// Whether there are derivatives of fluxes by values, or of sources by gradients.
-    fn has_mixed_terms(&self) -> bool;
+    /// Masks of derivatives that are not zero, `[c][d]`: bit 4 i + j.
+    fn nonzero(&self) -> [[u16; D]; D];
 }
 
 /// An equation whose derivative is applied without a matrix.
@@ -98,12 +96,8 @@ impl<E: Equation<D>, const D: usize> AnyEquation<D> for E {
         is_symmetric(self)
     }
 
-    fn has_value_terms(&self) -> bool {
-        has_value_slopes(&noise_slopes(&Alone(self)))
-    }
-
-    fn has_mixed_terms(&self) -> bool {
-        has_mixed_slopes(&noise_slopes(&Alone(self)))
+    fn nonzero(&self) -> [[u16; D]; D] {
+        nonzero(&noise_slopes(&Alone(self)))
     }
 }
 
@@ -182,9 +176,14 @@ fn linearise_with<const FUSED: bool, E: EquationAt<D, K>, const D: usize, const 
         let (weak, slopes) = (equation.weak(at, u), equation.slopes(at, u));
         for c in 0..D {
             let [a, b, e] = weak[c].flux;
-            point.weak[c] = [a, b, e, weak[c].source].map(|term| Lanes((term * measure).0));
+            // Loops instead of closures, which LLVM may leave as calls.
+            for (k, term) in [a, b, e, weak[c].source].into_iter().enumerate() {
+                point.weak[c][k] = Lanes((term * measure).0);
+            }
             for d in 0..D {
-                point.slopes[c][d] = slopes[c][d].map(|row| row.map(|slope| Lanes((slope * measure).0)));
+                for k in 0..16 {
+                    point.slopes[c][d][k / 4][k % 4] = Lanes((slopes[c][d][k / 4][k % 4] * measure).0);
+                }
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use super::any_equation::{AnyEquation, AtPoint, Plain, linearise};
 use super::given::Given;
-use crate::element::equations::{EquationAt, has_mixed_slopes, has_value_slopes, noise_slopes, symmetric_slopes};
+use crate::element::equations::{EquationAt, noise_slopes, nonzero, symmetric_slopes};
 
 /// An equation with its given fields; [`EquationKernel::with_given`](super::EquationKernel::with_given) integrates it.
 #[derive(Clone, Copy, Debug)]
@@ -26,11 +26,7 @@ impl<E: EquationAt<D, K>, const D: usize, const K: usize> AnyEquation<D> for Wit
         symmetric_slopes(&noise_slopes(self.equation))
     }
 
-    fn has_value_terms(&self) -> bool {
-        has_value_slopes(&noise_slopes(self.equation))
-    }
-
-    fn has_mixed_terms(&self) -> bool {
-        has_mixed_slopes(&noise_slopes(self.equation))
+    fn nonzero(&self) -> [[u16; D]; D] {
+        nonzero(&noise_slopes(self.equation))
     }
 }

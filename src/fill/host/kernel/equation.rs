@@ -15,7 +15,7 @@ use super::integrand::{AtPoints, Integrand, fields};
 use super::tiles::Block;
 use super::{ElementBatch, ElementKernel, Evaluate, Wanted};
 use crate::Result;
-use crate::element::equations::{Equation, EquationAt, Slope};
+use crate::element::equations::{Equation, EquationAt, Slope, has_value_terms};
 use crate::element::{BasisTables, DIM};
 use crate::fill::host::any_equation::{Plain, WIDTH};
 use crate::fill::host::with_given::WithGiven;
@@ -26,7 +26,7 @@ use multiversion::target::match_target;
 use std::ops::Range;
 
 /// Terms of the contraction at a point: three axes and the value.
-const TERMS: usize = 4;
+pub(super) const TERMS: usize = 4;
 
 /// The kernel of an equation of `D` unknowns per node on `NN`-node elements.
 #[derive(Clone, Copy, Debug)]
@@ -121,8 +121,8 @@ impl<'a, const D: usize, const NN: usize, const ND: usize> EquationKernel<'a, D,
     pub(in crate::fill::host) fn of_any(integrand: Integrand<'a, D>) -> Result<Self> {
         integrand.check("EquationKernel", NN, ND)?;
         let equation = integrand.equation;
-        let (terms, symmetric) = (if equation.has_value_terms() { TERMS } else { DIM }, equation.is_symmetric());
-        Ok(EquationKernel { integrand, terms, symmetric })
+        let terms = if has_value_terms(&equation.nonzero()) { TERMS } else { DIM };
+        Ok(EquationKernel { integrand, terms, symmetric: equation.is_symmetric() })
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::Result;
 use crate::fill::host::any_equation::{Plain, WIDTH};
+use crate::space::lanes::LANES;
 use crate::space::{Layout, View, ViewMut, try_zeroed};
 
 /// Numbers of a cache line.
@@ -17,14 +18,17 @@ pub struct Array {
 }
 
 impl Array {
-    /// Returns a zeroed array. With [`Layout::Left`] rows of cells are an odd number of cache lines apart, so that the rows of a cell lie
-    /// in different cache sets.
+    /// Returns a zeroed array. Both layouts have one stride over (j, k): from the fastest index on, the order is cell, i, k, j or k, j, i,
+    /// cell. With [`Layout::Left`] rows of cells are an odd number of cache lines apart, so that they lie in different cache sets.
     pub fn new(layout: Layout, [cells, sizes @ ..]: [usize; 4]) -> Result<Self> {
         let [i, j, k] = sizes;
-        let cells = if layout == Layout::Left { row(cells) } else { cells };
+        let (cells, strides) = match layout {
+            Layout::Left => (row(cells), [1, row(cells), row(cells) * i * k, row(cells) * i]),
+            Layout::Right => (cells, [i * j * k, j * k, k, 1]),
+        };
         let data: Vec<f64> = try_zeroed("workset", cells * i * j * k + LINE)?;
         let first = data.as_ptr().align_offset(LINE * size_of::<f64>()).min(LINE);
-        Ok(Array { data, first, strides: layout.strides([cells, i, j, k]) })
+        Ok(Array { data, first, strides })
     }
 
     /// Returns an array of the same numbers in all cells.
@@ -52,34 +56,34 @@ impl Array {
         self.first + cell * of_cell + i * of_i + j * of_j + k * of_k
     }
 
-    /// Returns a number of each of `W` cells.
+    /// Copies the numbers `[i, j, k]` of [`LANES`] cells for all k to every `step`-th row of `to`.
     #[inline(always)]
-    pub fn get<const W: usize>(&self, cell: usize, index: [usize; 3]) -> [f64; W] {
-        let (at, stride) = (self.at(cell, index), self.strides[0]);
-        if stride == 1 {
-            return *self.data[at..].first_chunk().expect("cells");
+    pub fn copy(&self, cell: usize, [i, j]: [usize; 2], (to, step): (&mut [[f64; LANES]], usize)) {
+        let (from, [of_cell, .., of_k]) = (&self.data[self.at(cell, [i, j, 0])..], self.strides);
+        for (k, lanes) in to.iter_mut().step_by(step).enumerate() {
+            let from = &from[k * of_k..];
+            match (of_cell, from.first_chunk()) {
+                (1, Some(cells)) => *lanes = *cells,
+                _ => (0..LANES).for_each(|lane| lanes[lane] = from[lane * of_cell]),
+            }
         }
-        let (from, mut numbers) = (&self.data[at..], [0.0; W]);
-        for lane in 0..W {
-            numbers[lane] = from[lane * stride];
-        }
-        numbers
     }
 
-    /// Sets the numbers `[i, j, k]` of `WIDTH` cells for i from `first` on.
+    /// Sets the numbers `[i, j, k]` of [`WIDTH`] cells for `count` values of i from `first` on.
     #[inline(always)]
-    pub fn put(&mut self, cell: usize, [first, j, k]: [usize; 3], numbers: &[Plain]) {
-        let (at, [of_cell, of_i, ..]) = (self.at(cell, [first, j, k]), self.strides);
-        let to = &mut self.data[at..];
+    pub fn put(&mut self, cell: usize, [first, j, k]: [usize; 3], count: usize, number: impl Fn(usize) -> Plain) {
+        let (at, [of_cell, of_i, ..]) = (self.at(0, [first, j, k]), self.strides);
         if of_cell == 1 {
-            for (i, lanes) in numbers.iter().enumerate() {
-                *to[i * of_i..].first_chunk_mut().expect("cells") = lanes.0;
+            for (i, row) in self.data[at..][..count * of_i].chunks_exact_mut(of_i).enumerate() {
+                row[cell..][..WIDTH].copy_from_slice(&number(i).0);
             }
             return;
         }
-        for (i, lanes) in numbers.iter().enumerate() {
+        let to = &mut self.data[at + cell * of_cell..];
+        for i in 0..count {
+            let lanes = number(i).0;
             for lane in 0..WIDTH {
-                to[i * of_i + lane * of_cell] = lanes.0[lane];
+                to[i * of_i + lane * of_cell] = lanes[lane];
             }
         }
     }

@@ -8,24 +8,25 @@
 //! R[c, m]          data_field_vector(w det J flux, g), plus data_field_scalar(w det J source, phi)
 //! ```
 //! Each pair of components of an equation of D unknowns is such a block of the element matrix. Terms that are zero for every point and
-//! unknown are left out: H, or the terms of G and H that mix gradients and values. The contractions are those of [`contraction`](crate::contraction) on one thread: the strategy of the fill divides the
-//! elements among threads, and each computes worksets of its own. A cell's result does not depend on the size of its workset.
+//! unknown are left out, and so is H where a source does not depend on the unknown. The contractions are those of
+//! [`contraction`](crate::contraction) on one thread: the strategy of the fill divides the elements among threads, and each computes
+//! worksets of its own. A cell's result does not depend on the size of its workset.
 //!
-//! Cost per cell of NN nodes and NP points: `NP (39 NN + 8 D NN + 50)` operations before the equation; per pair of components
-//! up to `28 NN NP` for G and H (16 unless gradients and values mix) and `8 NN^2 NP` in contractions; per component `8 NN NP`.
-//! Bound for heat on `hex8`: 9000 operations, 153 ns at 16 operations per cycle and 3.7 GHz; 13 kB of a workset written to and read from
-//! L2, 110 ns at 32 bytes per cycle. Measured on one core of an AMD EPYC (Zen 4), worksets of 64 cells, cells fastest: 556 ns per cell;
-//! cells slowest 750, `EquationKernel` 347, `fused` 92. Worksets with operands above 512 KiB (256 cells) take 1850 ns: the
-//! contractions copy them. Source: Intrepid's `FunctionSpaceTools`.
+//! Cost per cell of NN nodes and NP points: `NP (39 NN + 8 D NN + 50)` operations before the equation; `2 NN NP` per nonzero
+//! derivative for G and H; `8 NN^2 NP` per pair of components in contractions, `6 NN^2 NP` without H; per component `8 NN NP`.
+//! Bound for heat on `hex8`: 8500 operations, 144 ns at the 59 GF/s of one core of an AMD EPYC (Zen 4). Measured times:
+//! `docs/results/2026-11-26-intrepid.md`. Source: Intrepid's `FunctionSpaceTools`.
 
 mod array;
 #[cfg(test)]
 mod tests;
 mod worksets;
 
+use array::Array;
 pub use worksets::Worksets;
 pub(in crate::fill::host) use worksets::workset_bytes;
 
+use super::equation::TERMS;
 use super::integrand::{AtPoints, Integrand, fields};
 use super::{ElementBatch, ElementKernel, Evaluate, Wanted};
 use crate::Result;
@@ -34,24 +35,32 @@ use crate::contraction::{
 };
 use crate::element::equations::Equation;
 use crate::element::{BasisTables, DIM};
-use crate::fill::host::any_equation::{AtPoint, Plain, WIDTH};
+use crate::fill::host::any_equation::{Plain, WIDTH};
 use crate::mesh::ElemNode;
 use crate::space::Serial;
 use crate::space::lanes::{LANES, Lanes};
 use multiversion::multiversion;
 use multiversion::target::match_target;
+use std::array::from_fn;
 use std::ops::Range;
 use worksets::Workspace;
 
-/// The derivatives of an equation that are not zero.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Terms {
-    /// Those of fluxes by gradients.
-    Gradients,
-    /// Those of fluxes by gradients and of sources by values.
-    Apart,
-    /// All.
-    Mixed,
+/// The derivatives of one flux or source that are not zero: their number, and their places among gradient and value.
+#[derive(Clone, Copy, Debug, Default)]
+struct Nonzero {
+    count: usize,
+    places: [usize; TERMS],
+}
+
+impl Nonzero {
+    fn new(bits: u16) -> Self {
+        let mut found = Nonzero::default();
+        for place in (0..TERMS).filter(|place| bits >> place & 1 != 0) {
+            found.places[found.count] = place;
+            found.count += 1;
+        }
+        found
+    }
 }
 
 /// The kernel of an equation of `D` unknowns per node on `NN`-node elements.
@@ -59,7 +68,8 @@ enum Terms {
 pub struct IntrepidKernel<'a, const D: usize, const NN: usize, const ND: usize> {
     integrand: Integrand<'a, D>,
     worksets: &'a Worksets<D>,
-    terms: Terms,
+    /// `[c][d]`, of fluxes x, y, z and source.
+    nonzero: [[[Nonzero; TERMS]; D]; D],
 }
 
 impl<'a, const D: usize, const NN: usize, const ND: usize> IntrepidKernel<'a, D, NN, ND> {
@@ -83,20 +93,16 @@ impl<'a, const D: usize, const NN: usize, const ND: usize> IntrepidKernel<'a, D,
         const NAME: &str = "IntrepidKernel::new";
         integrand.check(NAME, NN, ND)?;
         worksets.check(NAME, integrand.tables)?;
-        let equation = integrand.equation;
-        let terms = match (equation.has_value_terms(), equation.has_mixed_terms()) {
-            (false, _) => Terms::Gradients,
-            (true, false) => Terms::Apart,
-            (true, true) => Terms::Mixed,
-        };
-        Ok(IntrepidKernel { integrand, worksets, terms })
+        let of_rows = |bits: u16| from_fn(|k| Nonzero::new(bits >> (TERMS * k)));
+        let nonzero = integrand.equation.nonzero().map(|row| row.map(of_rows));
+        Ok(IntrepidKernel { integrand, worksets, nonzero })
     }
 }
 
 /// Contracts the operands of cells to the wanted parts; one copy for all elements.
 fn contract<const D: usize>(
     worksets: &Worksets<D>,
-    terms: Terms,
+    nonzero: &[[[Nonzero; TERMS]; D]; D],
     wanted: Wanted,
     [cells, nn, np]: [usize; 3],
     work: &mut Workspace<D>,
@@ -110,15 +116,15 @@ fn contract<const D: usize>(
             let mut out = work.matrix.view_mut([pair, 0, 0], [0, 2, 3], [cells, nn, nn])?;
             worksets.count(Contraction::FieldFieldVector);
             field_field_vector(&Serial, &g, &right, &mut out, Sum::Overwrite)?;
-            if terms != Terms::Gradients {
+            if nonzero[c][pair - D * c][DIM].count > 0 {
                 let weighted = work.weighted.view([pair * nn, 0, 0], [0, 1, 2], scalars)?;
                 worksets.count(Contraction::FieldFieldScalar);
                 field_field_scalar(&Serial, &phi, &weighted, &mut out, Sum::Into)?;
             }
         }
         if wanted.residual {
-            let flux = work.weak.view([0, 0, c], [0, 2, 1], [cells, np, DIM])?;
-            let source = work.weak.view([DIM, 0, c], [0, 2], [cells, np])?;
+            let flux = work.flux.view([c, 0, 0], [0, 2, 3], [cells, np, DIM])?;
+            let source = work.source.view([c, 0, 0], [0, 2], [cells, np])?;
             let mut out = work.residual.view_mut([c, 0, 0], [0, 2], [cells, nn])?;
             worksets.count(Contraction::DataFieldVector);
             data_field_vector(&Serial, &flux, &g, &mut out, Sum::Overwrite)?;
@@ -132,8 +138,8 @@ fn contract<const D: usize>(
 impl<const D: usize, const NN: usize, const ND: usize> ElementKernel<ND> for IntrepidKernel<'_, D, NN, ND> {
     fn evaluator(&self, wanted: Wanted, elems: Range<usize>) -> Result<Evaluate<'_, ND>> {
         let (mut work, mut done) = (self.worksets.take()?, 0..0);
-        let IntrepidKernel { integrand, worksets, terms } = *self;
-        let (mut at, mut row) = (AtPoints::new(&self.integrand, DIM), vec![Plain::ZERO; NN]);
+        let IntrepidKernel { integrand, worksets, ref nonzero } = *self;
+        let mut at = AtPoints::new(&self.integrand, TERMS);
         Ok(Box::new(move |batch, ElementBatch { matrix, residual }| {
             let first = batch.start.wrapping_sub(done.start);
             let is_done = first < done.len() && first.is_multiple_of(LANES) && batch.end <= done.end;
@@ -141,8 +147,8 @@ impl<const D: usize, const NN: usize, const ND: usize> ElementKernel<ND> for Int
                 let end = elems.end.min(batch.start + worksets.cells());
                 done = batch.start..end.max(batch.end);
                 let sizes = [done.len().next_multiple_of(LANES), NN, integrand.tables.weights.len()];
-                operands(&integrand, terms, done.clone(), &mut at, &mut row, &mut work)?;
-                contract(worksets, terms, wanted, sizes, &mut work)?;
+                operands(&integrand, nonzero, done.clone(), &mut at, &mut work)?;
+                contract(worksets, nonzero, wanted, sizes, &mut work)?;
             }
             hand_out(&work, NN, if is_done { first } else { 0 }, matrix.as_flattened_mut(), residual);
             Ok(())
@@ -162,66 +168,64 @@ fn hand_out<const D: usize>(
     matrix: &mut [[f64; LANES]],
     residual: &mut [[f64; LANES]],
 ) {
+    let dofs = D * nodes;
     for c in 0..D {
         for m in 0..nodes {
-            residual[D * m + c] = work.residual.get(cell, [c, m, 0]);
+            work.residual.copy(cell, [c, m], (&mut residual[D * m + c..][..1], 1));
             for d in 0..D {
-                for n in 0..nodes {
-                    matrix[D * nodes * (D * m + c) + D * n + d] = work.matrix.get(cell, [D * c + d, m, n]);
-                }
+                work.matrix.copy(cell, [D * c + d, m], (&mut matrix[dofs * (D * m + c)..][..dofs][d..], D));
             }
         }
     }
 }
 
 // The attribute expands to calls of the versions, each behind a check that the processor has its instructions.
-/// Fills g, G, H, flux and source of the elements of a workset, up to whole batches. Compiled once for all elements; `row`
-/// has room for a number per node.
+/// Fills g, G, H, flux and source of the elements of a workset, up to whole batches. Compiled once for all elements.
 #[allow(unsafe_code)]
 #[multiversion(targets("x86_64+avx2+fma"))]
 fn operands<const D: usize>(
     integrand: &Integrand<'_, D>,
-    terms: Terms,
+    nonzero: &[[[Nonzero; TERMS]; D]; D],
     elems: Range<usize>,
     at: &mut AtPoints<D>,
-    row: &mut [Plain],
     work: &mut Workspace<D>,
 ) -> Result<()> {
     match_target! {
-        "x86_64+fma" => operands_with::<true, D>(integrand, terms, elems, at, row, work),
-        _ => operands_with::<false, D>(integrand, terms, elems, at, row, work),
+        "x86_64+fma" => operands_with::<true, D>(integrand, nonzero, elems, at, work),
+        _ => operands_with::<false, D>(integrand, nonzero, elems, at, work),
     }
 }
 
 #[inline(always)]
 fn operands_with<const FUSED: bool, const D: usize>(
     integrand: &Integrand<'_, D>,
-    terms: Terms,
+    nonzero: &[[[Nonzero; TERMS]; D]; D],
     elems: Range<usize>,
     at: &mut AtPoints<D>,
-    row: &mut [Plain],
-    Workspace { gradients, right, weighted, weak, .. }: &mut Workspace<D>,
+    Workspace { gradients, right, weighted, flux, source, .. }: &mut Workspace<D>,
 ) -> Result<()> {
-    let (values, nodes) = (&integrand.tables.values, integrand.tables.nodes);
+    let nodes = integrand.tables.nodes;
     for cell in (0..elems.len().next_multiple_of(LANES)).step_by(WIDTH) {
         fields(integrand, elems.start + cell..elems.end, at)?;
         integrand.equation.linearise(&mut at.points, &[]);
-        let at_points = at.points.iter().zip(values.chunks_exact(nodes)).zip(at.gradients.chunks_exact(DIM * nodes));
-        for (p, ((AtPoint { weak: of_point, slopes, .. }, phi), gradients_at)) in at_points.enumerate() {
+        for (p, (point, basis)) in at.points.iter().zip(at.gradients.chunks_exact(TERMS * nodes)).enumerate() {
             for k in 0..DIM {
-                gradients.put(cell, [0, p, k], &gradients_at[k * nodes..][..nodes]);
+                let along = &basis[k * nodes..][..nodes];
+                gradients.put(cell, [0, p, k], nodes, |m| along[m]);
             }
             for c in 0..D {
-                weak.put(cell, [0, p, c], &of_point[c]);
+                for k in 0..DIM {
+                    flux.put(cell, [c, p, k], 1, |_| point.weak[c][k]);
+                }
+                source.put(cell, [c, p, 0], 1, |_| point.weak[c][DIM]);
                 for d in 0..D {
-                    let block = (D * c + d) * nodes;
+                    let (slopes, first) = (&point.slopes[c][d], (D * c + d) * nodes);
                     for k in 0..DIM {
-                        products::<FUSED>((true, terms == Terms::Mixed), &slopes[c][d][k], gradients_at, phi, row);
-                        right.put(cell, [block, p, k], row);
+                        combine::<FUSED>(&slopes[k], basis, &nonzero[c][d][k], right, (cell, [first, p, k]));
                     }
-                    if terms != Terms::Gradients {
-                        products::<FUSED>((terms == Terms::Mixed, true), &slopes[c][d][DIM], gradients_at, phi, row);
-                        weighted.put(cell, [block, p, 0], row);
+                    if nonzero[c][d][DIM].count > 0 {
+                        let of_source = &nonzero[c][d][DIM];
+                        combine::<FUSED>(&slopes[DIM], basis, of_source, weighted, (cell, [first, p, 0]));
                     }
                 }
             }
@@ -230,26 +234,43 @@ fn operands_with<const FUSED: bool, const D: usize>(
     Ok(())
 }
 
-/// Computes `slope` (g, phi)_n of the nodes at a point. Terms that are zero are left out.
+/// Stores `slope` (g, phi)_n of the nodes at a point. Terms that are zero are left out.
 #[inline(always)]
-fn products<const FUSED: bool>(
-    (has_gradients, has_value): (bool, bool),
-    slope: &[Plain; DIM + 1],
-    g: &[Plain],
-    phi: &[f64],
-    row: &mut [Plain],
+fn combine<const FUSED: bool>(
+    slope: &[Plain; TERMS],
+    basis: &[Plain],
+    &Nonzero { count, places }: &Nonzero,
+    to: &mut Array,
+    at: (usize, [usize; 3]),
 ) {
-    let nodes = phi.len();
-    for (n, (item, &phi)) in row.iter_mut().zip(phi).enumerate() {
-        let mut sum = Lanes::<FUSED, f64, WIDTH>::ZERO;
-        if has_gradients {
-            for j in 0..DIM {
-                sum = Lanes(slope[j].0).mul_add(Lanes(g[nodes * j + n].0), sum);
-            }
-        }
-        if has_value {
-            sum = Lanes(slope[DIM].0).mul_add(Lanes::splat(phi), sum);
-        }
-        *item = Lanes(sum.0);
+    match count {
+        0 => put_sums::<FUSED, 0>(slope, basis, &places, to, at),
+        1 => put_sums::<FUSED, 1>(slope, basis, &places, to, at),
+        2 => put_sums::<FUSED, 2>(slope, basis, &places, to, at),
+        3 => put_sums::<FUSED, 3>(slope, basis, &places, to, at),
+        _ => put_sums::<FUSED, 4>(slope, basis, &places, to, at),
     }
+}
+
+/// [`combine`] for the first `N` of `places`.
+#[inline(always)]
+fn put_sums<const FUSED: bool, const N: usize>(
+    slope: &[Plain; TERMS],
+    basis: &[Plain],
+    places: &[usize; TERMS],
+    to: &mut Array,
+    (cell, first): (usize, [usize; 3]),
+) {
+    let (nodes, mut factors, mut rows) = (basis.len() / TERMS, [Plain::ZERO; N], [&[][..]; N]);
+    for j in 0..N {
+        (factors[j], rows[j]) = (slope[places[j]], &basis[places[j] * nodes..][..nodes]);
+    }
+    to.put(cell, first, nodes, |n| {
+        let mut sum = Lanes::<FUSED, f64, WIDTH>::ZERO;
+        for j in 0..N {
+            let (factor, number) = (Lanes::<FUSED, f64, WIDTH>(factors[j].0), Lanes(rows[j][n].0));
+            sum = if j == 0 { factor * number } else { factor.mul_add(number, sum) };
+        }
+        Lanes(sum.0)
+    });
 }

@@ -49,7 +49,8 @@ fn check<E: Equation<D>, const D: usize, const NN: usize, const ND: usize>(equat
     let tables = BasisTables::of(element);
     let general = EquationKernel::<D, NN, ND>::new(equation, &tables, &elem_node, &coords, &nodal).unwrap();
     let expected = batches(&general, &[0, ELEMS]);
-    let has_value_terms = equation.has_value_terms();
+    // Pairs of components whose sources depend on the unknowns.
+    let sources = equation.nonzero().as_flattened().iter().filter(|&bits| bits >> 12 != 0).count() as u64;
     for (layout, name) in Layout::ALL {
         let mut first = None;
         for (cells, of_all) in [(1, 6), (16, 3), (24, 2), (1000, 1)] {
@@ -58,10 +59,10 @@ fn check<E: Equation<D>, const D: usize, const NN: usize, const ND: usize>(equat
             let kernel =
                 IntrepidKernel::<D, NN, ND>::new(equation, &tables, &elem_node, &coords, &nodal, &worksets).unwrap();
             let found = batches(&kernel, &[0, ELEMS]);
-            let (blocks, rows) = ((D * D * of_all) as u64, (D * of_all) as u64);
+            let (blocks, rows) = ((D * D) as u64 * of_all, D as u64 * of_all);
             let mut calls = ContractionCalls::default();
             calls.0[Contraction::FieldFieldVector as usize] = blocks;
-            calls.0[Contraction::FieldFieldScalar as usize] = if has_value_terms { blocks } else { 0 };
+            calls.0[Contraction::FieldFieldScalar as usize] = sources * of_all;
             calls.0[Contraction::DataFieldVector as usize] = rows;
             calls.0[Contraction::DataFieldScalar as usize] = rows;
             assert_eq!(worksets.calls(), calls, "{element}, {name}, {cells} cells");

@@ -26,8 +26,10 @@ pub(super) struct Workspace<const D: usize> {
     pub right: Array,
     /// H `[cell, (c, d, n), p, 0]`.
     pub weighted: Array,
-    /// w det J (flux, source) `[cell, k, p, c]`.
-    pub weak: Array,
+    /// w det J flux `[cell, c, p, k]`.
+    pub flux: Array,
+    /// w det J source `[cell, c, p, 0]`.
+    pub source: Array,
     /// A `[cell, D c + d, m, n]`.
     pub matrix: Array,
     /// R `[cell, c, m, 0]`.
@@ -107,7 +109,8 @@ impl<const D: usize> Worksets<D> {
             gradients: array([nodes, points, DIM])?,
             right: array([D * D * nodes, points, DIM])?,
             weighted: array([D * D * nodes, points, 1])?,
-            weak: array([DIM + 1, points, D])?,
+            flux: array([D, points, DIM])?,
+            source: array([D, points, 1])?,
             matrix: array([D * D, nodes, nodes])?,
             residual: array([D, nodes, 1])?,
         })
