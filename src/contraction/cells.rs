@@ -19,8 +19,6 @@ pub const BLOCK: usize = 512;
 const GROUP: usize = 16;
 /// Largest copy in bytes: a core's share of the caches.
 const BLOCK_BYTES: usize = 1 << 21;
-/// Bytes between rows of cells from which they share cache sets.
-const PAGE: usize = 4096;
 /// Vectors of sums in the largest tile.
 const SUMS: usize = 16;
 /// Rows between the row that is copied and the row that is prefetched.
@@ -31,6 +29,12 @@ const PREFETCH_ROWS: usize = 4;
 #[inline(always)]
 fn padded(rows: usize) -> usize {
     rows + 1
+}
+
+/// Whether rows of cells so many bytes apart are better copied: beyond four pages, or beyond one if they share cache sets, as they do
+/// unless an odd number of lines lies between them.
+fn is_far(bytes: usize) -> bool {
+    bytes >= 16384 || bytes >= 4096 && (bytes / 64).is_multiple_of(2)
 }
 
 /// Computes a range of cells, `W` at a time.
@@ -47,20 +51,18 @@ pub fn each<const FUSED: bool, const W: usize, T: Real>(
     }
     let rows = operands.pair.each_ref().map(|operand| operand.fields() * operand.count);
     let group_bytes = (rows[0] + rows[1]) * GROUP * size_of::<T>();
-    let is_long = operands.pair.iter().any(|operand| operand.row_stride() * size_of::<T>() >= PAGE);
-    let copied = operands.exceeds_cache && is_long && group_bytes <= BLOCK_BYTES;
+    let copied = operands.exceeds_cache
+        && operands.pair.iter().any(|operand| is_far(operand.row_stride() * size_of::<T>()))
+        && group_bytes <= BLOCK_BYTES;
     let block = if copied {
         (BLOCK_BYTES / group_bytes * GROUP).min(BLOCK).min(cells.len().next_multiple_of(GROUP))
     } else {
         GROUP
     };
-    let mut copies = [0, 1].map(|side| {
-        if copied || !cells.len().is_multiple_of(W) {
-            vec![T::default(); block * padded(rows[side])]
-        } else {
-            Vec::new()
-        }
-    });
+    // Without copies nothing is allocated.
+    let copies_any = copied || !cells.len().is_multiple_of(W);
+    let offsets = [left, right].map(|operand| if copies_any { operand.offsets() } else { Vec::new() });
+    let mut copies = rows.map(|rows| vec![T::default(); if copies_any { block * padded(rows) } else { 0 }]);
     // Hides the buffer from LLVM, which would merge it with the registers that hold the sums of a tile.
     let mut sums = [[T::default(); W]; SUMS];
     let sums = black_box(&mut sums);
@@ -70,8 +72,8 @@ pub fn each<const FUSED: bool, const W: usize, T: Real>(
         // The last vector of a range, if cells do not fill it, is computed from a copy, too.
         let copied = copied || !some.is_multiple_of(W);
         if copied {
-            copy(left, first..first + some, &mut copies[0]);
-            copy(right, first..first + some, &mut copies[1]);
+            copy((left, &offsets[0]), first..first + some, &mut copies[0]);
+            copy((right, &offsets[1]), first..first + some, &mut copies[1]);
         }
         for at in (0..some).step_by(W) {
             let [a, b] = [0, 1].map(|side| {
@@ -139,13 +141,13 @@ impl Terms {
 
 /// Copies an operand's cells to `to[group, field, k, cell of the group]`, with [`GROUP`] cells per group.
 #[inline(always)]
-fn copy<T: Real>(operand: &Operand<'_, T>, cells: Range<usize>, to: &mut [T]) {
+fn copy<T: Real>((operand, offsets): (&Operand<'_, T>, &[usize]), cells: Range<usize>, to: &mut [T]) {
     let count = operand.count;
     let rows = padded(operand.fields() * count);
     for f in 0..operand.fields() {
         for k in 0..count {
-            let from = &operand.data[operand.number(f, k) + cells.start..][..cells.len()];
-            let soon = operand.number(f, k + PREFETCH_ROWS) + cells.start;
+            let from = &operand.data[operand.number(offsets, f, k) + cells.start..][..cells.len()];
+            let soon = operand.number(offsets, f, k + PREFETCH_ROWS) + cells.start;
             let (whole, rest) = from.as_chunks::<GROUP>();
             let row = f * count + k;
             for (g, group) in whole.iter().enumerate() {
@@ -288,19 +290,19 @@ fn products<const FUSED: bool, const W: usize, T: Real>(
 ) {
     let [left, right] = &operands.pair;
     let sum = out.sum;
-    let mut sums = vec![T::default(); BLOCK.min(cells.len())];
+    let (mut sums, offsets) = (vec![T::default(); BLOCK.min(cells.len())], [left.offsets(), right.offsets()]);
     for first in cells.clone().step_by(BLOCK) {
         let sums = &mut sums[..BLOCK.min(cells.end - first)];
         for f in 0..left.fields().max(right.fields()) {
             let [l, r] = [f.min(left.fields() - 1), f.min(right.fields() - 1)];
             sums.fill(T::default());
             for k in 0..left.count {
-                let a = &left.data[left.number(l, k) + first..][..sums.len()];
-                let b = &right.data[right.number(r, k) + first..][..sums.len()];
+                let a = &left.data[left.number(&offsets[0], l, k) + first..][..sums.len()];
+                let b = &right.data[right.number(&offsets[1], r, k) + first..][..sums.len()];
                 if operands.exceeds_cache {
                     for line in (0..sums.len()).step_by(64 / size_of::<T>()) {
-                        prefetch(left.data, left.number(l, k + 1) + first + line);
-                        prefetch(right.data, right.number(r, k + 1) + first + line);
+                        prefetch(left.data, left.number(&offsets[0], l, k + 1) + first + line);
+                        prefetch(right.data, right.number(&offsets[1], r, k + 1) + first + line);
                     }
                 }
                 add_products::<FUSED, W, T>(a, b, sums);

@@ -41,8 +41,14 @@ impl<T: Real> Gather<T> {
             return Rows { data, stride, count, last };
         }
         self.0.clear();
+        let ([points, rows, columns], [point, row, column]) = (operand.extents, operand.strides());
         for f in 0..=last {
-            self.0.extend((0..count).map(|k| data[operand.number(f, k)]));
+            for p in 0..points {
+                for i in 0..rows {
+                    let first = f * stride + p * point + i * row;
+                    self.0.extend((0..columns).map(|j| data[first + j * column]));
+                }
+            }
         }
         Rows { data: &self.0, stride: count, count, last }
     }

@@ -44,13 +44,25 @@ impl<'a, T> Operand<'a, T> {
         &self.data[cell * self.cell_stride()..]
     }
 
-    /// Returns the offset, within a cell, of term `k` of field `f`. A `k` past the last term continues in the next field, for
-    /// prefetches.
+    /// Returns the offset of each term from a field's first.
+    pub fn offsets(&self) -> Vec<usize> {
+        let ([points, rows, columns], [point, row, column]) = (self.extents, self.strides());
+        let mut offsets = Vec::with_capacity(self.count);
+        for p in 0..points {
+            for i in 0..rows {
+                offsets.extend((0..columns).map(|j| p * point + i * row + j * column));
+            }
+        }
+        offsets
+    }
+
+    /// Returns the offset, within a cell, of term `k` of field `f`, given the offsets of terms. A `k` past the last term continues in
+    /// the next field, for prefetches.
     #[inline(always)]
-    pub fn number(&self, f: usize, k: usize) -> usize {
-        let (count, [_, rows, columns], [point, row, column]) = (self.count, self.extents, self.strides());
+    pub fn number(&self, offsets: &[usize], f: usize, k: usize) -> usize {
+        let count = self.count;
         let (f, k) = if k < count { (f, k) } else { (f + 1, (k - count).min(count - 1)) };
-        f * self.field_stride() + k / (rows * columns) * point + k / columns % rows * row + k % columns * column
+        f * self.field_stride() + offsets[k]
     }
 
     /// Returns the number of fields.
