@@ -69,21 +69,24 @@ impl Array {
         }
     }
 
-    /// Sets the numbers `[i, j, k]` of [`WIDTH`] cells for `count` values of i from `first` on.
+    /// Sets the numbers `[i, j, k]` of [`LANES`] cells for `count` values of i from `first` on; `number` returns both halves.
     #[inline(always)]
-    pub fn put(&mut self, cell: usize, [first, j, k]: [usize; 3], count: usize, number: impl Fn(usize) -> Plain) {
+    pub fn put(&mut self, cell: usize, [first, j, k]: [usize; 3], count: usize, number: impl Fn(usize) -> [Plain; 2]) {
         let (at, [of_cell, of_i, ..]) = (self.at(0, [first, j, k]), self.strides);
         if of_cell == 1 {
             for (i, row) in self.data[at..][..count * of_i].chunks_exact_mut(of_i).enumerate() {
-                row[cell..][..WIDTH].copy_from_slice(&number(i).0);
+                let (row, [low, high]) = (&mut row[cell..][..LANES], number(i));
+                row[..WIDTH].copy_from_slice(&low.0);
+                row[WIDTH..].copy_from_slice(&high.0);
             }
             return;
         }
         let to = &mut self.data[at + cell * of_cell..];
         for i in 0..count {
-            let lanes = number(i).0;
-            for lane in 0..WIDTH {
-                to[i * of_i + lane * of_cell] = lanes[lane];
+            for (half, lanes) in number(i).iter().enumerate() {
+                for lane in 0..WIDTH {
+                    to[i * of_i + (WIDTH * half + lane) * of_cell] = lanes.0[lane];
+                }
             }
         }
     }

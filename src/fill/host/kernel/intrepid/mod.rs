@@ -45,6 +45,9 @@ use std::array::from_fn;
 use std::ops::Range;
 use worksets::Workspace;
 
+/// What belongs to the lower and the upper [`WIDTH`] of [`LANES`] cells.
+type Halves<T> = [T; LANES / WIDTH];
+
 /// The derivatives of one flux or source that are not zero: their number, and their places among gradient and value.
 #[derive(Clone, Copy, Debug, Default)]
 struct Nonzero {
@@ -139,7 +142,7 @@ impl<const D: usize, const NN: usize, const ND: usize> ElementKernel<ND> for Int
     fn evaluator(&self, wanted: Wanted, elems: Range<usize>) -> Result<Evaluate<'_, ND>> {
         let (mut work, mut done) = (self.worksets.take()?, 0..0);
         let IntrepidKernel { integrand, worksets, ref nonzero } = *self;
-        let mut at = AtPoints::new(&self.integrand, TERMS);
+        let mut at = [0, 1].map(|_| AtPoints::new(&self.integrand, TERMS));
         Ok(Box::new(move |batch, ElementBatch { matrix, residual }| {
             let first = batch.start.wrapping_sub(done.start);
             let is_done = first < done.len() && first.is_multiple_of(LANES) && batch.end <= done.end;
@@ -187,7 +190,7 @@ fn operands<const D: usize>(
     integrand: &Integrand<'_, D>,
     nonzero: &[[[Nonzero; TERMS]; D]; D],
     elems: Range<usize>,
-    at: &mut AtPoints<D>,
+    at: &mut Halves<AtPoints<D>>,
     work: &mut Workspace<D>,
 ) -> Result<()> {
     match_target! {
@@ -201,31 +204,37 @@ fn operands_with<const FUSED: bool, const D: usize>(
     integrand: &Integrand<'_, D>,
     nonzero: &[[[Nonzero; TERMS]; D]; D],
     elems: Range<usize>,
-    at: &mut AtPoints<D>,
+    at: &mut Halves<AtPoints<D>>,
     Workspace { gradients, right, weighted, flux, source, .. }: &mut Workspace<D>,
 ) -> Result<()> {
-    let nodes = integrand.tables.nodes;
-    for cell in (0..elems.len().next_multiple_of(LANES)).step_by(WIDTH) {
-        fields(integrand, elems.start + cell..elems.end, at)?;
-        integrand.equation.linearise(&mut at.points, &[]);
-        for (p, (point, basis)) in at.points.iter().zip(at.gradients.chunks_exact(TERMS * nodes)).enumerate() {
+    let (nodes, points) = (integrand.tables.nodes, integrand.tables.weights.len());
+    for cell in (0..elems.len().next_multiple_of(LANES)).step_by(LANES) {
+        for (half, at) in at.iter_mut().enumerate() {
+            fields(integrand, elems.start + cell + half * WIDTH..elems.end, at)?;
+            integrand.equation.linearise(&mut at.points, &[]);
+        }
+        // Both halves of a cache line are written together: lines leave the nearest cache before the next cells.
+        for p in 0..points {
+            let [low, high] = [0, 1].map(|half: usize| &at[half].points[p]);
+            let basis = [0, 1].map(|half: usize| &at[half].gradients[p * TERMS * nodes..][..TERMS * nodes]);
             for k in 0..DIM {
-                let along = &basis[k * nodes..][..nodes];
-                gradients.put(cell, [0, p, k], nodes, |m| along[m]);
+                let along = basis.map(|basis| &basis[k * nodes..][..nodes]);
+                gradients.put(cell, [0, p, k], nodes, |m| [along[0][m], along[1][m]]);
             }
             for c in 0..D {
                 for k in 0..DIM {
-                    flux.put(cell, [c, p, k], 1, |_| point.weak[c][k]);
+                    flux.put(cell, [c, p, k], 1, |_| [low.weak[c][k], high.weak[c][k]]);
                 }
-                source.put(cell, [c, p, 0], 1, |_| point.weak[c][DIM]);
+                source.put(cell, [c, p, 0], 1, |_| [low.weak[c][DIM], high.weak[c][DIM]]);
                 for d in 0..D {
-                    let (slopes, first) = (&point.slopes[c][d], (D * c + d) * nodes);
+                    let (slopes, first) = ([&low.slopes[c][d], &high.slopes[c][d]], (D * c + d) * nodes);
                     for k in 0..DIM {
-                        combine::<FUSED>(&slopes[k], basis, &nonzero[c][d][k], right, (cell, [first, p, k]));
+                        let slope = slopes.map(|slopes| &slopes[k]);
+                        combine::<FUSED>(slope, basis, &nonzero[c][d][k], right, (cell, [first, p, k]));
                     }
                     if nonzero[c][d][DIM].count > 0 {
-                        let of_source = &nonzero[c][d][DIM];
-                        combine::<FUSED>(&slopes[DIM], basis, of_source, weighted, (cell, [first, p, 0]));
+                        let (slope, of_source) = (slopes.map(|slopes| &slopes[DIM]), &nonzero[c][d][DIM]);
+                        combine::<FUSED>(slope, basis, of_source, weighted, (cell, [first, p, 0]));
                     }
                 }
             }
@@ -237,8 +246,8 @@ fn operands_with<const FUSED: bool, const D: usize>(
 /// Stores `slope` (g, phi)_n of the nodes at a point. Terms that are zero are left out.
 #[inline(always)]
 fn combine<const FUSED: bool>(
-    slope: &[Plain; TERMS],
-    basis: &[Plain],
+    slope: Halves<&[Plain; TERMS]>,
+    basis: Halves<&[Plain]>,
     &Nonzero { count, places }: &Nonzero,
     to: &mut Array,
     at: (usize, [usize; 3]),
@@ -255,22 +264,28 @@ fn combine<const FUSED: bool>(
 /// [`combine`] for the first `N` of `places`.
 #[inline(always)]
 fn put_sums<const FUSED: bool, const N: usize>(
-    slope: &[Plain; TERMS],
-    basis: &[Plain],
+    slope: Halves<&[Plain; TERMS]>,
+    basis: Halves<&[Plain]>,
     places: &[usize; TERMS],
     to: &mut Array,
     (cell, first): (usize, [usize; 3]),
 ) {
-    let (nodes, mut factors, mut rows) = (basis.len() / TERMS, [Plain::ZERO; N], [&[][..]; N]);
-    for j in 0..N {
-        (factors[j], rows[j]) = (slope[places[j]], &basis[places[j] * nodes..][..nodes]);
+    let (nodes, mut factors, mut rows) = (basis[0].len() / TERMS, [[Plain::ZERO; 2]; N], [[&[][..]; 2]; N]);
+    for (j, &place) in places[..N].iter().enumerate() {
+        for half in 0..2 {
+            (factors[j][half], rows[j][half]) = (slope[half][place], &basis[half][place * nodes..][..nodes]);
+        }
     }
     to.put(cell, first, nodes, |n| {
-        let mut sum = Lanes::<FUSED, f64, WIDTH>::ZERO;
-        for j in 0..N {
-            let (factor, number) = (Lanes::<FUSED, f64, WIDTH>(factors[j].0), Lanes(rows[j][n].0));
-            sum = if j == 0 { factor * number } else { factor.mul_add(number, sum) };
+        let mut sums = [Plain::ZERO; 2];
+        for half in 0..2 {
+            let mut sum = Lanes::<FUSED, f64, WIDTH>::ZERO;
+            for j in 0..N {
+                let (factor, number) = (Lanes::<FUSED, f64, WIDTH>(factors[j][half].0), Lanes(rows[j][half][n].0));
+                sum = if j == 0 { factor * number } else { factor.mul_add(number, sum) };
+            }
+            sums[half] = Lanes(sum.0);
         }
-        Lanes(sum.0)
+        sums
     });
 }
