@@ -37,18 +37,12 @@ impl<T: Real> Gather<T> {
     pub fn rows<'a>(&'a mut self, operand: &Operand<'a, T>, cell: usize) -> Rows<'a, T> {
         let (data, stride, count, last) =
             (operand.at_cell(cell), operand.field_stride(), operand.count, operand.fields() - 1);
-        if operand.is_contiguous {
+        if operand.offsets.is_empty() {
             return Rows { data, stride, count, last };
         }
         self.0.clear();
-        let ([points, rows, columns], [point, row, column]) = (operand.extents, operand.strides());
         for f in 0..=last {
-            for p in 0..points {
-                for i in 0..rows {
-                    let first = f * stride + p * point + i * row;
-                    self.0.extend((0..columns).map(|j| data[first + j * column]));
-                }
-            }
+            self.0.extend(operand.offsets.iter().map(|offset| data[f * stride + offset]));
         }
         Rows { data: &self.0, stride: count, count, last }
     }

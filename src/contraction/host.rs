@@ -1,6 +1,6 @@
 //! The nine contractions on hosts: per cell one matrix product, for any strides.
 //!
-//! out[c, l, r] = sum_k left[c, l, k] right[c, r, k]; k runs over points and dimensions. The
+//! out[c, l, r] = sum_k left[c, l, k] right[c, r, k]; k runs over points and dimensions through a table of offsets. The
 //! layout selects the kernel:
 //!
 //! | file | layout | a vector holds |
@@ -57,7 +57,7 @@ fn contract<T: Real>(
         return;
     }
     let has_unit_cell_stride = left.1.strides[0] == 1 && right.1.strides[0] == 1 && strides[0] == 1;
-    let operands = [left, right].map(|(data, shape)| Operand::new(data, shape, points));
+    let operands = [left, right].map(|(data, shape)| Operand::new(data, shape, points, has_unit_cell_stride));
     let count = operands[0].count;
     if count == 0 {
         return clear(out, [cells, operands[0].fields(), operands[1].fields()], strides, sum);

@@ -1,7 +1,7 @@
 //! The operands of a contraction on the host, free of ranks and spaces.
 //!
-//! An operand is `[cell, field, k]`, with k over points and dimensions. Cells, fields, points and dimensions have any strides. The
-//! `K = count` terms of a field are contiguous or not.
+//! An operand is `[cell, field, k]`, with k over points and dimensions. Cells and fields have strides. The `K = count` terms
+//! of a field are contiguous, or lie at a table of offsets, so that any strides are possible.
 
 use super::shape::Shape;
 
@@ -14,28 +14,31 @@ pub struct Operand<'a, T> {
     pub shape: Shape,
     /// Terms per field (K).
     pub count: usize,
-    /// Extents of points and dimensions.
-    pub extents: [usize; 3],
-    /// Whether the terms of a field are contiguous.
-    pub is_contiguous: bool,
+    /// The offset of each term from a field's first; empty if the terms are contiguous.
+    pub offsets: Vec<usize>,
 }
 
 impl<'a, T> Operand<'a, T> {
-    /// An operand that is contracted over these points and dimensions.
-    pub fn new(data: &'a [T], shape: Shape, extents: [usize; 3]) -> Self {
-        let [points, rows, columns] = extents;
-        let mut operand = Operand { data, shape, count: points * rows * columns, extents, is_contiguous: true };
-        let packed = [rows * columns, columns, 1];
-        let mut axes = extents.iter().zip(operand.strides()).zip(packed);
-        operand.is_contiguous = axes.all(|((&extent, stride), packed)| extent == 1 || stride == packed);
-        operand
-    }
-
-    /// Returns the strides of points and dimensions.
-    #[inline(always)]
-    pub fn strides(&self) -> [usize; 3] {
-        let [.., row, column] = self.shape.strides;
-        [self.shape.point_stride(), row, column]
+    /// An operand that is contracted over these points and dimensions. `needs_offsets` asks for the table of offsets even if
+    /// the terms are contiguous.
+    pub fn new(data: &'a [T], shape: Shape, [points, rows, columns]: [usize; 3], needs_offsets: bool) -> Self {
+        let [.., row, column] = shape.strides;
+        let point = shape.point_stride();
+        let count = points * rows * columns;
+        let packed = [(columns, column, 1), (rows, row, columns), (points, point, rows * columns)];
+        let is_contiguous = packed.iter().all(|&(extent, stride, wanted)| extent == 1 || stride == wanted);
+        let mut offsets = Vec::new();
+        if needs_offsets || !is_contiguous {
+            offsets.reserve_exact(count);
+            for p in 0..points {
+                for i in 0..rows {
+                    for j in 0..columns {
+                        offsets.push(p * point + i * row + j * column);
+                    }
+                }
+            }
+        }
+        Operand { data, shape, count, offsets }
     }
 
     /// Returns the data from a cell on.
@@ -44,25 +47,13 @@ impl<'a, T> Operand<'a, T> {
         &self.data[cell * self.cell_stride()..]
     }
 
-    /// Returns the offset of each term from a field's first.
-    pub fn offsets(&self) -> Vec<usize> {
-        let ([points, rows, columns], [point, row, column]) = (self.extents, self.strides());
-        let mut offsets = Vec::with_capacity(self.count);
-        for p in 0..points {
-            for i in 0..rows {
-                offsets.extend((0..columns).map(|j| p * point + i * row + j * column));
-            }
-        }
-        offsets
-    }
-
-    /// Returns the offset, within a cell, of term `k` of field `f`, given the offsets of terms. A `k` past the last term continues in
-    /// the next field, for prefetches.
+    /// Returns the offset, within a cell, of term `k` of field `f`. A `k` past the last term continues in the next field, for
+    /// prefetches.
     #[inline(always)]
-    pub fn number(&self, offsets: &[usize], f: usize, k: usize) -> usize {
+    pub fn number(&self, f: usize, k: usize) -> usize {
         let count = self.count;
         let (f, k) = if k < count { (f, k) } else { (f + 1, (k - count).min(count - 1)) };
-        f * self.field_stride() + offsets[k]
+        f * self.field_stride() + self.offsets[k]
     }
 
     /// Returns the number of fields.
@@ -71,16 +62,10 @@ impl<'a, T> Operand<'a, T> {
         self.shape.extents[1]
     }
 
-    /// Returns the least stride between fields and terms.
-    pub fn row_stride(&self) -> usize {
-        let axes = self.extents.into_iter().zip(self.strides()).chain([(self.fields(), self.field_stride())]);
-        axes.filter(|&(extent, _)| extent > 1).map(|(_, stride)| stride).min().unwrap_or(0)
-    }
-
     /// Whether cells, fields and terms are packed without gaps.
     pub fn is_packed(&self) -> bool {
         let field = self.count;
-        self.is_contiguous && self.field_stride() == field && self.cell_stride() == self.fields() * field
+        self.offsets.is_empty() && self.field_stride() == field && self.cell_stride() == self.fields() * field
     }
 
     /// Returns the stride between cells.

@@ -6,7 +6,8 @@ use crate::space::lanes::Real;
 /// The part of the output that belongs to a range of cells; the cell index `c` counts from the first of the range.
 #[derive(Debug)]
 pub struct Output<'a, T> {
-    planes: Planes<'a, T>,
+    /// All outputs as one slice, or one slice of cells for each (l, r).
+    pub planes: Vec<&'a mut [T]>,
     /// Strides of l and r in numbers of planes.
     pub plane_strides: [usize; 2],
     /// Strides `[c, l, r]` within a plane.
@@ -15,56 +16,37 @@ pub struct Output<'a, T> {
     pub sum: Sum,
 }
 
-#[derive(Debug)]
-enum Planes<'a, T> {
-    /// All outputs.
-    One(&'a mut [T]),
-    /// One slice of cells for each (l, r).
-    Each(Vec<&'a mut [T]>),
-}
-
 impl<'a, T: Real> Output<'a, T> {
     /// One slice that begins at the first cell's outputs.
     pub fn whole(data: &'a mut [T], strides: [usize; 3], sum: Sum) -> Self {
-        Output { planes: Planes::One(data), plane_strides: [0; 2], strides, sum }
+        Output { planes: vec![data], plane_strides: [0; 2], strides, sum }
     }
 
     /// Splits a packed [`Layout::Left`](crate::space::Layout::Left) output into pieces of `piece` cells, for threads.
     /// `strides` belong to the whole output.
     pub fn split(data: &'a mut [T], cells: usize, piece: usize, strides: [usize; 3], sum: Sum) -> Vec<Self> {
         let plane_strides = [strides[1] / cells, strides[2] / cells];
-        let mut pieces: Vec<_> = (0..cells.div_ceil(piece)).map(|_| Vec::new()).collect();
+        let empty = || Output { planes: Vec::new(), plane_strides, strides: [1, 0, 0], sum };
+        let mut pieces: Vec<Self> = (0..cells.div_ceil(piece)).map(|_| empty()).collect();
         for plane in data.chunks_mut(cells) {
             for (piece, part) in pieces.iter_mut().zip(plane.chunks_mut(piece)) {
-                piece.push(part);
+                piece.planes.push(part);
             }
         }
-        let of = |planes| Output { planes: Planes::Each(planes), plane_strides, strides: [1, 0, 0], sum };
-        pieces.into_iter().map(of).collect()
-    }
-
-    /// Returns a plane.
-    #[inline(always)]
-    fn plane(&mut self, plane: usize) -> &mut [T] {
-        match &mut self.planes {
-            Planes::One(data) => data,
-            Planes::Each(planes) => planes[plane],
-        }
+        pieces
     }
 
     /// Returns the outputs from `out[c, 0, 0]` on. The output must be one slice.
     #[inline(always)]
     pub fn cell(&mut self, c: usize) -> &mut [T] {
-        let first = c * self.strides[0];
-        &mut self.plane(0)[first..]
+        &mut self.planes[0][c * self.strides[0]..]
     }
 
     /// Returns the outputs from `out[c, l, r]` on.
     #[inline(always)]
     pub fn at(&mut self, c: usize, l: usize, r: usize) -> &mut [T] {
         let plane = l * self.plane_strides[0] + r * self.plane_strides[1];
-        let first = c * self.strides[0] + l * self.strides[1] + r * self.strides[2];
-        &mut self.plane(plane)[first..]
+        &mut self.planes[plane][c * self.strides[0] + l * self.strides[1] + r * self.strides[2]..]
     }
 }
 
