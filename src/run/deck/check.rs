@@ -124,6 +124,9 @@ impl Deck {
                 return refuse(key, value, why);
             }
         }
+        if !self.problem.advection.iter().all(|v| v.is_finite()) {
+            return refuse("problem.advection", self.velocity(), "give three finite numbers");
+        }
         if !self.has_fused_kernel() && self.fill.kernel == Choice::Given(Kernel::Fused) {
             let this = self.described();
             let why = format!("only problem heat on hex8 has this kernel, and this is {this}; give auto or table");
@@ -136,17 +139,18 @@ impl Deck {
         Ok(())
     }
 
+    /// The velocity as `--advection` takes it.
+    fn velocity(&self) -> String {
+        self.problem.advection.map(|v| v.to_string()).join(",")
+    }
+
     /// Checks that the Krylov method suits the matrix and the other settings of a solve.
     fn check_solver(&self) -> Result<()> {
         let (solver, kind) = (self.solver(), self.problem.kind);
-        let velocity = self.problem.advection.map(|v| v.to_string()).join(",");
-        if !self.problem.advection.iter().all(|v| v.is_finite()) {
-            return refuse("problem.advection", velocity, "give three finite numbers");
-        }
         if self.has_advection() && matches!(kind, ProblemKind::Elasticity | ProblemKind::Minife) {
             let why =
                 format!("{} is {kind}; only heat, poisson and diffusion have advection", with_flag("problem.kind"));
-            return refuse("problem.advection", velocity, why);
+            return refuse("problem.advection", self.velocity(), why);
         }
         if self.has_advection() && self.preconditioning().needs_symmetry() {
             let why = "needs a symmetric matrix, and problem.advection (--advection) is given; give mg, gauss-seidel or jacobi";

@@ -78,7 +78,7 @@ fn front<F: DeviceText>(defines: &str) -> String {
     text + "#define NUMBERS 2\n" + defines
 }
 
-const ONE: &str = "#define ARRAYS const Item* in0\n#define READ Array<Item, 1>{{in0[i]}}\n";
+const ONE: &str = "#define ARRAYS , const Item* in0\n#define READ Array<Item, 1>{{in0[i]}}\n";
 
 const PRELUDE: &str = r#"
 #include <barrier>
@@ -217,11 +217,11 @@ fn kernels_join_items_in_their_order() {
 #[test]
 fn nvrtc_compiles_the_loops() {
     let common = include_str!("../../../kernels/common.cuh");
-    let line = "#define ARRAYS const Item* in0, const Item* in1, Item* out0, Item* out1\n#define READ Array<Item, 2>{{in0[i], in1[i]}}\n\
+    let line = "#define ARRAYS , const Item* in0, const Item* in1, Item* out0, Item* out1\n#define READ Array<Item, 2>{{in0[i], in1[i]}}\n\
                 #define OWN Array<Item, 2>{{out0[i], out1[i]}}\n#define WRITE out0[i] = y[0]; out1[i] = y[1];\n";
-    let gather = "#define ARRAYS Slice<const double> a, Slice<const unsigned> b, Slice<double> c, Slice<double> d\n#define CALL \
+    let gather = "#define ARRAYS , Slice<const double> a, Slice<const unsigned> b, Slice<double> c, Slice<double> d\n#define CALL \
                   Array<Slice<const double>, 1>{{a}}, Array<Slice<const unsigned>, 1>{{b}}, Array<Slice<double>, 2>{{c, d}}\n";
-    let two = "#define ARRAYS const Item* in0, const Item* in1\n#define READ Array<Item, 2>{{in0[i], in1[i]}}\n";
+    let two = "#define ARRAYS , const Item* in0, const Item* in1\n#define READ Array<Item, 2>{{in0[i], in1[i]}}\n";
     let reduce = |arrays: &str, commutes: u8| format!("{arrays}#define COMMUTES {commutes}\n");
     for architecture in ["sm_80", "sm_90", "sm_100"] {
         let target = match Architecture::new(architecture) {

@@ -30,13 +30,13 @@ fn items<F: DeviceText>(inputs: usize) -> String {
         list(inputs, |k| format!("const Item* in{k}")) + if inputs > 0 { ", Item* out0" } else { "Item* out0" };
     let (read, own) = (array("Item", inputs, "in#[i]"), array("Item", 1, "out#[i]"));
     text::<F>(&format!(
-        "#define ARRAYS {arrays}\n#define READ {read}\n#define OWN {own}\n#define WRITE out0[i] = y[0];\n"
+        "#define ARRAYS , {arrays}\n#define READ {read}\n#define OWN {own}\n#define WRITE out0[i] = y[0];\n"
     ))
 }
 
 fn reduction<F: DeviceText>(inputs: usize, commutes: &str) -> String {
     let (arrays, read) = (list(inputs, |k| format!("const Item* in{k}")), array("Item", inputs, "in#[i]"));
-    text::<F>(&format!("#define ARRAYS {arrays}\n#define READ {read}\n{commutes}"))
+    text::<F>(&format!("#define ARRAYS , {arrays}\n#define READ {read}\n{commutes}"))
 }
 
 fn indices<F: DeviceText>(numbers: usize, lists: usize) -> String {
@@ -44,7 +44,7 @@ fn indices<F: DeviceText>(numbers: usize, lists: usize) -> String {
     let slices = kinds.map(|(of, name, count)| list(count, |k| format!("Slice<{of}> {name}{k}")));
     let arrays = slices.into_iter().filter(|list| !list.is_empty()).collect::<Vec<_>>().join(", ");
     let call = kinds.map(|(of, name, count)| array(&format!("Slice<{of}>"), count, &format!("{name}#"))).join(", ");
-    text::<F>(&format!("#define ARRAYS {arrays}\n#define CALL {call}\n"))
+    text::<F>(&format!("#define ARRAYS , {arrays}\n#define CALL {call}\n"))
 }
 
 #[test]

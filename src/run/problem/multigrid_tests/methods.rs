@@ -17,7 +17,7 @@ fn memory_of_preconditioners_and_methods_is_that_by_hand() {
         let coarse = stages(kind, 5, Preconditioning::None, Solver::Cg).into_iter().max().unwrap();
         // Sizes of a coarser box are those of its unknowns, and so are the rows that interpolation reaches.
         let boxes = coarse + 24 * dofs * 2197 + 8 * dofs * (729 + 125) + 36 * dofs * 125;
-        let gmres = 8 * (32 * rows + rows);
+        let gmres = 8 * (31 * rows + rows);
         for (preconditioner, solver, more) in [
             (Preconditioning::Jacobi, Solver::Cg, 40 * rows),
             (Preconditioning::Chebyshev, Solver::Cg, 40 * rows),
