@@ -150,7 +150,7 @@ pub struct Flags {
     /// Largest number of Newton steps [default: 10]
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = count, value_hint = ValueHint::Other)]
     newton_max: Option<usize>,
-    /// Accuracy of each Newton step's solve: auto, fixed (CG's tolerance), adaptive (as far as the step can use) [default: auto: adaptive with mg and amg]
+    /// Accuracy of each Newton step's solve: auto, fixed (CG's tolerance), adaptive (as far as the step can use) [default: auto: fixed; adaptive with --preset fast and mg or amg]
     #[arg(long, value_name = "NAME", allow_hyphen_values = true, value_parser = auto_or::<Choice<Forcing>>(Forcing::ALL.map(|(_, name)| name)), hide_possible_values = true)]
     forcing: Option<Choice<Forcing>>,
     /// CG's tolerance, relative to the right-hand side [default: 1e-8, or 1e-11 for elements of degree 2]
@@ -211,10 +211,10 @@ pub struct Flags {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     vtk: Option<PathBuf>,
     /// Measure the triad bandwidth and report each phase as a fraction of it [default: if it takes less than 2 % of the run]
-    #[arg(long, overrides_with = "no_triad")]
+    #[arg(long, conflicts_with = "no_triad")]
     triad: bool,
     /// Do not measure the triad bandwidth
-    #[arg(long, overrides_with = "triad")]
+    #[arg(long)]
     no_triad: bool,
     /// Print the verdict only: no progress, notes or table
     #[arg(long, conflicts_with = "verbose")]

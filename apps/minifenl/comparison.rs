@@ -20,7 +20,7 @@ const MOST_PHASES: usize = 1000;
 /// Longest path of a key, and name of a phase, in bytes.
 const LONGEST_PATH: usize = 200;
 /// Longest value that the table shows, in characters.
-const SHOWN: usize = 26;
+const SHOWN: usize = 20;
 /// Keys that may differ between runs of one kind: results, dates, and names of files.
 const RESULTS: [&str; 12] = [
     "date",

@@ -335,7 +335,7 @@ fn forecast(deck: &Deck, input: Input, comm: &dyn Communicator) -> anyhow::Resul
     check_files(deck, input, comm)?;
     let terminal = Terminal::new(comm.rank() == 0, deck);
     let dry = dry_run(deck, comm, &|event| terminal.see(event))?;
-    let shown = show(&dry.table());
+    let shown = show(&result(&dry.table()));
     dry.check(comm)?;
     shown
 }

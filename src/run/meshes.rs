@@ -2,6 +2,7 @@
 
 use super::deck::{Choice, Preconditioning, Preset};
 use super::judged::on_host;
+use super::problem::Case;
 use super::steps::here;
 use super::{Deck, Job};
 use crate::comm::{Communicator, agree};
@@ -59,7 +60,7 @@ pub(super) fn coarse_boxes(deck: &Deck, fine: &BoxSpec, ranks: usize) -> Vec<(Bo
 const MANY: [[u64; 2]; 2] = [[1 << 16; 2], [1 << 17, 3 << 18]];
 
 /// Returns the deck with the preconditioner of preset `fast` in place of `auto`: multigrid for many unknowns, unless the ranks leave too
-/// many of them to the last level; then Jacobi's. Depends on what all ranks know.
+/// many of them to the last level or advection prevails; then Jacobi's. Depends on what all ranks know.
 pub(super) fn preconditioned<S: Job>(deck: &Deck, spec: &BoxSpec, ranks: usize) -> Deck {
     let [some, many] = MANY[usize::from(!S::SYNCHRONOUS)];
     let dofs = deck.problem.kind.dofs() as u64;
@@ -70,7 +71,9 @@ pub(super) fn preconditioned<S: Job>(deck: &Deck, spec: &BoxSpec, ranks: usize) 
     }
     deck.cg.preconditioner = Choice::Given(Preconditioning::Multigrid);
     let last = coarse_boxes(&deck, spec, ranks).last().map(|(spec, _)| dofs * spec.node_count());
-    if unknowns <= many || last.is_none_or(|unknowns| unknowns > MOST_INVERTED as u64) {
+    // The coarse boxes leave advection out.
+    let prevails = Case::new(&deck, spec).advection_ratio(&deck, spec) > 2.0;
+    if prevails || unknowns <= many || last.is_none_or(|unknowns| unknowns > MOST_INVERTED as u64) {
         deck.cg.preconditioner = Choice::Given(Preconditioning::Jacobi);
     }
     deck

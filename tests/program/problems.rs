@@ -229,7 +229,7 @@ fn the_brick_of_minife_has_its_iterations_and_its_centre() {
         (code, report["cg_iterations"].as_u64(), report["cg_iterations_asked"].as_u64()),
         (0, Some(200), Some(200))
     );
-    assert!(text.contains("NOT ASKED: ") && report["verified"] == false, "{text}");
+    assert!(text.contains("NOT JUDGED: ") && report["verified"] == false, "{text}");
     // The tolerance of other problems, given: the centre is judged.
     let by_tolerance = ["--problem", "minife", "--nodes", "9", "--device", "cpu", "--cg-tolerance", "1e-8"];
     let (code, text, report) = run(&by_tolerance);

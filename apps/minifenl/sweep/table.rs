@@ -38,7 +38,7 @@ pub fn size(run: &Run) -> String {
     if x == y && y == z { x.to_string() } else { format!("{x}x{y}x{z}") }
 }
 
-/// The table; its last line begins with PASS, FAIL or NOT ASKED.
+/// The table; its last line begins with PASS, FAIL or NOT JUDGED.
 pub fn table(runs: &[Run], plan: &Plan) -> String {
     let Report { version, problem, mesh, ranks, threads, device, .. } = &runs[0].report;
     let flag = plan.values[0].split_once('=').map_or("", |(flag, _)| flag);
@@ -93,7 +93,7 @@ fn verdict(runs: &[Run], planned: usize) -> String {
     let done = count(planned, "run");
     let done = if runs.len() < planned { format!("{} of {done}", runs.len()) } else { done };
     let wrong: Vec<&Run> = runs.iter().filter(|run| !run.is_good()).collect();
-    let word = if runs[0].report.is_not_judged() { "NOT ASKED" } else { "PASS" };
+    let word = if runs[0].report.is_not_judged() { "NOT JUDGED" } else { "PASS" };
     let Some(run) = wrong.first() else { return format!("{word}: {done}") };
     let reason = run.report.verdict.first().map_or("not verified", String::as_str);
     let name = format!("{} {}", size(run), run.value);

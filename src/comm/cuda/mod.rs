@@ -117,3 +117,7 @@ impl Staging for Cuda {
         ))
     }
 }
+/// Does `work` for at most so many slots at a time: GMRES sums a product with each vector of its basis.
+fn in_parts(slots: Range<usize>, most: usize, mut work: impl FnMut(Range<usize>) -> Result<()>) -> Result<()> {
+    slots.clone().step_by(most).try_for_each(|first| work(first..slots.end.min(first + most)))
+}

@@ -5,6 +5,7 @@
 //! sum        ncclAllGather -> sum in the order of the ranks             the same bits on all ranks and in every run
 //! ```
 
+use super::in_parts;
 use super::pack::pack;
 use crate::blas::Reductions;
 use crate::comm::kernel_files::HALO;
@@ -107,13 +108,14 @@ impl Link<Cuda> for NcclLink {
         slots: Range<usize>,
     ) -> Result<()> {
         check_at_least("all_reduce", "scalars", sums.scalars.len(), slots.end)?;
-        check_at_least("all_reduce", "slots", MOST, slots.len())?;
         let mut gathered = self.gathered.borrow_mut();
-        self.nccl.all_gather(space, &sums.scalars, slots.clone(), self.ranks, &mut gathered)?;
-        let (ranks, first, count) = (self.ranks as u32, slots.start as u32, slots.len() as u32);
-        let stop = sums.stop_argument();
-        let arguments = arguments![ranks, first, count, &*gathered, stop, &mut sums.scalars];
-        space.launch(&HALO, "sum_gathered", Grid::new(1, THREADS), arguments)
+        in_parts(slots, MOST, |part| {
+            self.nccl.all_gather(space, &sums.scalars, part.clone(), self.ranks, &mut gathered)?;
+            let (ranks, first, count) = (self.ranks as u32, part.start as u32, part.len() as u32);
+            let stop = sums.stop_argument();
+            let arguments = arguments![ranks, first, count, &*gathered, stop, &mut sums.scalars];
+            space.launch(&HALO, "sum_gathered", Grid::new(1, THREADS), arguments)
+        })
     }
 
     fn is_recordable(&self) -> bool {

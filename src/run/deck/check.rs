@@ -153,7 +153,7 @@ impl Deck {
             return refuse("problem.advection", self.velocity(), why);
         }
         if self.has_advection() && self.preconditioning().needs_symmetry() {
-            let why = "needs a symmetric matrix, and problem.advection (--advection) is given; give mg, gauss-seidel or jacobi";
+            let why = "needs a symmetric matrix, and problem.advection (--advection) is given; give mg, chebyshev, gauss-seidel or jacobi";
             return refuse("cg.preconditioner", self.preconditioning(), why);
         }
         if solver == Solver::Cg {

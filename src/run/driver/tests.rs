@@ -275,7 +275,7 @@ fn a_given_number_of_iterations_is_made_in_each_solve() {
         assert_eq!((report.verdict.len(), report.rating.verified, report.is_good()), (1, false, true), "{kind}");
         assert!(report.verdict[0].starts_with("not asked: ") && report.stopped.is_none());
         let table = report.table();
-        assert!(table.matches("NOT ASKED").count() == 2 && !table.contains("VERIFIED"), "{table}");
+        assert!(table.matches("NOT JUDGED").count() == 2 && !table.contains("VERIFIED"), "{table}");
     }
 }
 

@@ -48,6 +48,13 @@ enum Exact {
 }
 
 impl Case {
+    /// Returns the largest h |v| / k along an axis, with k = K of heat, else k >= 1: twice the Peclet number of the elements.
+    pub fn advection_ratio(&self, deck: &Deck, spec: &BoxSpec) -> f64 {
+        let (velocity, k) = (deck.problem.advection, self.heat().map_or(1.0, |heat| heat.conductivity));
+        let along = |axis: usize| velocity[axis].abs() * spec.size()[axis] / (spec.nodes()[axis] - 1) as f64;
+        (0..3).map(along).fold(0.0, f64::max) / k
+    }
+
     /// The deck's problem on this box.
     pub fn new(deck: &Deck, spec: &BoxSpec) -> Self {
         let (kind, size) = (deck.problem.kind, spec.size());

@@ -235,15 +235,12 @@ impl<'a, S: Job> Problem<'a, S> {
     }
 }
 
-/// What to say of elements that are too large for the velocity: h |v| / k, with k = K of heat, else k >= 1, is their Peclet number times 2.
+/// What to say of elements that are too large for the velocity.
 fn coarse_for_advection<S: Job>(discrete: &Discrete<'_, S>) -> Option<String> {
-    let (velocity, spec) = (discrete.input.deck.problem.advection, discrete.input.mesh.spec());
-    let along = |axis: usize| velocity[axis].abs() * spec.size()[axis] / (spec.nodes()[axis] - 1) as f64;
-    let (largest, k) =
-        ((0..3).map(along).fold(0.0, f64::max), discrete.case.heat().map_or(1.0, |heat| heat.conductivity));
-    (largest > 2.0 * k).then(|| {
+    let ratio = discrete.case.advection_ratio(discrete.input.deck, discrete.input.mesh.spec());
+    (ratio > 2.0).then(|| {
         format!(
-            "problem.advection (--advection): h |v| is {largest:.1}; above 2 k the field may oscillate: give more nodes"
+            "problem.advection (--advection): h |v| / k is {ratio:.1} along an axis; above 2 the field may oscillate: give more nodes"
         )
     })
 }

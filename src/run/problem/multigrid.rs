@@ -75,9 +75,15 @@ fn transfer<S: Job>(fine: &Discrete<'_, S>, finer: &Mesh<S::Memory>, coarser: &M
 /// Edges of a box, in elements, from which on the boundary hardly shows in the largest eigenvalue of D^-1 A.
 const FEW: u64 = 16;
 
-/// Whether a mesh refines a coarser one that is fine enough for an estimate of eigenvalues.
+/// Largest quotient of two axes' refinements that changes the largest eigenvalue of D^-1 A by some per cent only.
+const UNEVEN: f64 = 1.05;
+
+/// Whether a mesh refines a coarser one alike along all axes, and that is fine enough for an estimate of eigenvalues.
 fn is_refined<M: MemorySpace>(finer: &Mesh<M>, coarser: &Mesh<M>) -> bool {
-    finer.element == coarser.element && coarser.spec().nodes().iter().all(|&nodes| nodes > FEW)
+    let [fine, coarse] = [finer, coarser].map(|mesh| mesh.spec().nodes());
+    let by = [0, 1, 2].map(|axis| (fine[axis] - 1) as f64 / (coarse[axis] - 1) as f64);
+    let is_even = by.iter().all(|a| by.iter().all(|b| a / b <= UNEVEN));
+    finer.element == coarser.element && is_even && coarse.iter().all(|&nodes| nodes > FEW)
 }
 
 impl<'a, S: Job> OnMesh<'a, S> {

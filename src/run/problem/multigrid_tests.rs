@@ -55,6 +55,15 @@ fn iterations_do_not_grow_with_the_box_nor_with_ranks() {
     }
 }
 
+/// Coarser boxes of uneven ones have elements of another shape, and D^-1 A another largest eigenvalue.
+#[test]
+fn uneven_boxes_need_as_few_iterations() {
+    for nodes in [[21, 19, 38], [37, 19, 18], [35, 35, 18]] {
+        let report = solve(&deck(ProblemKind::Heat, ElementType::Hex8, nodes), &Solo, &silent).unwrap();
+        check(&format!("{nodes:?}"), &report, 7);
+    }
+}
+
 #[test]
 fn every_element_map_and_problem_converges_in_few_iterations() {
     for (element, name) in ElementType::volumes() {

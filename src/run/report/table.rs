@@ -6,7 +6,7 @@ use super::header::line;
 use super::{PairMapReport, PhaseReport, Report};
 
 impl Report {
-    /// Returns the report as text, ending with PASS, FAIL or NOT ASKED.
+    /// Returns the report as text, ending with PASS, FAIL or NOT JUDGED.
     pub fn table(&self) -> String {
         let pair_map = self.pair_map.as_ref().map_or(String::new(), pair_map);
         let mut text = self.header() + &pair_map;
@@ -108,7 +108,7 @@ impl Report {
         parts.extend(rating.total_gflop_per_s.map(|rate| format!("all {rate:.2} GFLOP/s")));
         parts.push(format!("{:.3e} unknowns/s", rating.unknowns_per_second));
         let verified = if rating.verified { "VERIFIED" } else { "NOT VERIFIED" };
-        parts.push(if self.is_not_judged() { "NOT ASKED" } else { verified }.into());
+        parts.push(if self.is_not_judged() { "NOT JUDGED" } else { verified }.into());
         line("rating", parts)
     }
 
@@ -122,10 +122,10 @@ impl Report {
         self.cg_iterations_asked.is_some() && self.stopped.is_none()
     }
 
-    /// The last line: PASS, FAIL with the first reason, or NOT ASKED.
+    /// The last line: PASS, FAIL with the first reason, or NOT JUDGED.
     fn verdict_line(&self) -> String {
         let verdict = match (self.verified, self.verdict.first()) {
-            _ if self.is_not_judged() => "NOT ASKED:".into(),
+            _ if self.is_not_judged() => "NOT JUDGED:".into(),
             (true, _) => "PASS:".into(),
             (false, Some(reason)) => format!("FAIL: {reason};"),
             (false, None) => "FAIL:".into(),

@@ -125,7 +125,7 @@ fn the_table_is_aligned_and_ends_with_the_verdict() {
     let failed = Report { verified: false, verdict: vec!["a cause".into(), "an effect".into()], ..sample() }.table();
     assert!(failed.lines().last().unwrap().starts_with("FAIL: a cause; 1 Newton step, 5 CG"), "{failed}");
     let counted = Report { verified: false, cg_iterations_asked: Some(5), verdict: vec!["x".into()], ..sample() };
-    assert!(counted.table().lines().last().unwrap().starts_with("NOT ASKED: 1 Newton step, 5 CG"));
+    assert!(counted.table().lines().last().unwrap().starts_with("NOT JUDGED: 1 Newton step, 5 CG"));
     assert!(counted.is_good() && sample().is_good());
     assert!(!Report { verified: false, ..sample() }.is_good());
     assert!(table.contains("\nchecks      algebraic error 1.0e-9, asymmetry of the matrix 1.0e-17\nPASS"), "{table}");

@@ -21,7 +21,7 @@ pub(super) struct Modules {
     /// costs the host about 3 us, which is as long as a small kernel runs, so it finds its entry point by one cheap hash.
     known: Mutex<HashMap<(usize, usize, usize), Function, FixedState>>,
     /// Those of files compiled for functions of a user, so that a launch makes no text.
-    used: Mutex<HashMap<(usize, [usize; 9], usize), Function, FixedState>>,
+    used: Mutex<HashMap<UseKey, Function, FixedState>>,
 }
 
 /// What the text in front of a kernel file follows from: the functions of a user, the loop, its numbers of arrays.
@@ -42,6 +42,9 @@ impl Use {
         [a, b, c, d, e, f, g, h, i]
     }
 }
+
+/// Address of a file, [`Use::key`], address of a kernel's name.
+type UseKey = (usize, [usize; 9], usize);
 
 /// The modules of each file by the defines that it was compiled with. The key is the address of the file's `static`.
 type ByFile = HashMap<usize, HashMap<String, Loaded>>;

@@ -12,7 +12,7 @@ fn a_given_number_of_cg_iterations_is_done_reported_and_not_judged() {
     for (iterations, steps) in [("3", Some(10)), ("50", None)] {
         let (code, out, err) = run(&[&words[..], &[iterations]].concat());
         assert_eq!((code, err.as_str()), (0, ""), "{out}");
-        assert!(out.lines().last().unwrap().starts_with("NOT ASKED: ") && !out.contains("PASS"), "{out}");
+        assert!(out.lines().last().unwrap().starts_with("NOT JUDGED: ") && !out.contains("PASS"), "{out}");
         let report = json(&path);
         let count: u64 = iterations.parse().unwrap();
         let newton = report["newton_iterations"].as_u64().unwrap();

@@ -18,6 +18,7 @@ mod pieces;
 mod shared;
 mod windows;
 
+use super::in_parts;
 use crate::blas::Reductions;
 use crate::comm::kernel_files::HALO;
 use crate::comm::node::one_gpu_each;
@@ -94,11 +95,12 @@ impl Link<Cuda> for Peer {
         slots: Range<usize>,
     ) -> Result<()> {
         check_at_least("all_reduce", "scalars", sums.scalars.len(), slots.end)?;
-        check_at_least("all_reduce", "slots", MOST, slots.len())?;
         self.shared.check()?;
-        let (first, count, stop) = (slots.start as u32, slots.len() as u32, sums.stop_argument());
-        let arguments = arguments![first, count, &*self.sum, stop, &mut sums.scalars];
-        space.launch(&HALO, "sum_peers", Grid::new(1, THREADS), arguments)
+        in_parts(slots, MOST, |part| {
+            let (first, count, stop) = (part.start as u32, part.len() as u32, sums.stop_argument());
+            let arguments = arguments![first, count, &*self.sum, stop, &mut sums.scalars];
+            space.launch(&HALO, "sum_peers", Grid::new(1, THREADS), arguments)
+        })
     }
 
     fn attach(&self, sums: &mut Reductions<Cuda>) {
