@@ -99,6 +99,11 @@ impl<S: Job> Aggregates<S> {
         levels.with_cycle(&operator, work)
     }
 
+    /// Whether there are levels of a matrix.
+    pub fn is_prepared(&self) -> bool {
+        self.levels.is_some()
+    }
+
     /// Rows and entries of the coarser levels.
     pub fn numbers(&self) -> Vec<LevelNumbers> {
         let matrices = self.levels.iter().flat_map(|levels| levels.levels().1);

@@ -129,7 +129,7 @@ impl Case {
         }
     }
 
-    /// The heat equation without advection, if that is the problem.
+    /// Returns conductivity and reaction of heat, with or without advection; `None` for other problems.
     pub fn heat(&self) -> Option<Heat> {
         match &self.exact {
             Exact::Heat(exact) => Some(exact.heat()),

@@ -4,6 +4,7 @@ use super::auto_format::{self, ChosenFormat};
 use super::discrete::{Discrete, Marks, step};
 use super::input::ProblemInput;
 use super::probed;
+use crate::comm::agree;
 use crate::fill::{Additions, ApplyCost, ContractionCalls, StoredSystem};
 use crate::graph::Graph;
 use crate::run::Job;
@@ -213,8 +214,10 @@ impl<S: Job> Linear<S> {
     pub fn inverse_diagonal(&self, discrete: &Discrete<'_, S>, inverse: &mut Slice<S, f64>) -> Result<()> {
         match self {
             Linear::Matrix(stored) => {
-                discrete.space.inverse_diagonal(&stored.system, inverse)?;
-                discrete.space.clear_fixed(&stored.system.conditions, inverse)
+                let space = discrete.space;
+                let made = space.inverse_diagonal(&stored.system, inverse);
+                let made = made.and_then(|()| space.clear_fixed(&stored.system.conditions, inverse));
+                agree(discrete.input.links.comm(), made)
             }
             Linear::Elements(operator) => probed::inverse_diagonal(discrete, &of_elements(discrete, operator), inverse),
         }

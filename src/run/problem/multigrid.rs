@@ -72,7 +72,7 @@ fn transfer<S: Job>(fine: &Discrete<'_, S>, finer: &Mesh<S::Memory>, coarser: &M
     })
 }
 
-/// Edges of a box, in elements, from which on the boundary hardly shows in the largest eigenvalue of D^-1 A.
+/// Nodes per edge above which the boundary hardly shows in the largest eigenvalue of D^-1 A.
 const FEW: u64 = 16;
 
 /// Largest quotient of two axes' refinements that changes the largest eigenvalue of D^-1 A by some per cent only.
@@ -163,7 +163,9 @@ impl<'a, S: Job> Multigrid<'a, S> {
             let on = coarse.get(at.wrapping_sub(1)).map_or(fine, |coarse| &coarse.discrete);
             let level = linear.with_operator(on, false, |operator| Level::new(space, operator, above, below));
             let mut level = agree(links.comm(), level)?;
-            level.is_refined = meshes.get(at).is_some_and(|coarser| is_refined(all[at], coarser));
+            // Coarser boxes leave advection out.
+            let has_advection = at == 0 && deck.has_advection();
+            level.is_refined = !has_advection && meshes.get(at).is_some_and(|coarser| is_refined(all[at], coarser));
             levels.push(level);
         }
         let rows = coarse.last().map_or(0, |coarse| coarse.discrete.map().owned_count());

@@ -92,6 +92,15 @@ impl<'a, S: Job> Levels<'a, S> {
             Levels::Aggregates(aggregates) => aggregates.numbers(),
             Levels::Sweeps(_) => Vec::new(),
         });
+        let is_prepared = match self {
+            Levels::Boxes(_) => true,
+            Levels::Aggregates(aggregates) => aggregates.is_prepared(),
+            Levels::Sweeps(sweeps) => sweeps.is_prepared(),
+        };
+        // Newton's method made no step, or none whose matrix could be factorised.
+        if !is_prepared {
+            return Ok(levels);
+        }
         let (mut r, mut z): (Array<S, f64>, Array<S, f64>) = (space.zeros(n)?, space.zeros(n)?);
         let (r, z) = (S::Memory::slice_mut(&mut r), S::Memory::slice_mut(&mut z));
         fine.scatter_by_id(SEED, r)?;

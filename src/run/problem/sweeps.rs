@@ -52,6 +52,11 @@ impl<S: Job> Triangular<S> {
         Ok(())
     }
 
+    /// Whether there are triangles of a matrix.
+    pub fn is_prepared(&self) -> bool {
+        self.sweeps.is_some()
+    }
+
     /// Returns the preconditioner of the last values.
     pub fn preconditioner(&mut self) -> Result<&mut dyn Preconditioner<S>> {
         let made = self.sweeps.as_mut().map(|sweeps| sweeps as &mut dyn Preconditioner<S>);

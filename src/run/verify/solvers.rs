@@ -22,14 +22,15 @@ pub(super) fn differences<S: Job>(space: &S, deck: &Deck) -> Result<Vec<(String,
         if solvers[0] != Solver::Cg {
             (deck.problem.kind, deck.problem.advection) = (ProblemKind::Poisson, VELOCITY);
         }
-        let plain = field(space, &deck, solvers[0], Preconditioning::None)?;
+        let plain = field(space, &deck, solvers[0], Preconditioning::None);
         for &solver in solvers {
             for (preconditioner, name) in Preconditioning::ALL {
                 let is_plain = solver == solvers[0] && preconditioner == Preconditioning::None;
                 let is_shown = solver == Solver::Cg
                     || matches!(preconditioner, Preconditioning::None | Preconditioning::Multigrid);
                 if is_shown && !is_plain {
-                    let found = field(space, &deck, solver, preconditioner).map(|field| difference(&field, &plain));
+                    let found = field(space, &deck, solver, preconditioner);
+                    let found = plain.as_ref().map_err(Clone::clone).and_then(|plain| Ok(difference(&found?, plain)));
                     named.push((format!("{} by {} with {name}", deck.problem.kind, solver.title()), found));
                 }
             }

@@ -56,6 +56,19 @@ impl RowGroups {
         Self::sorted(&groups)
     }
 
+    /// Returns the first entry that joins two rows of a group.
+    pub(super) fn joined(&self, graph: &CrsGraph) -> Option<(usize, usize)> {
+        self.starts.windows(2).find_map(|ends| {
+            self.rows[ends[0]..ends[1]].iter().find_map(|&row| {
+                let is_joined = |column: &&LocalOrdinal| {
+                    let place = self.places.get(**column as usize);
+                    **column != row && place.is_some_and(|&place| (ends[0]..ends[1]).contains(&(place as usize)))
+                };
+                Some((row as usize, *graph.row(row as usize).iter().find(is_joined)? as usize))
+            })
+        })
+    }
+
     /// Sorts rows by their groups, and rows of a group by number.
     fn sorted(groups: &[u32]) -> Result<Self> {
         let count = groups.iter().max().map_or(0, |&last| last as usize + 1);

@@ -205,3 +205,14 @@ fn bad_matrices_are_named_and_small_pivots_shifted() {
     let z = applied(&Serial, &triangles, &[1.0, 0.5, 1.75]);
     assert!(z.iter().all(|z| (z - 1.0).abs() < 1e-15), "{z:?}");
 }
+
+/// Both rows of a pattern that is not symmetric get one colour.
+#[test]
+fn groups_that_an_entry_joins_are_refused() {
+    let graph = CrsGraph::new(vec![0, 2, 3], vec![0, 1, 1], 2).unwrap();
+    for grouping in [Grouping::Colours, Grouping::Levels] {
+        let groups = RowGroups::new(&graph, grouping).unwrap();
+        let refused = Triangles::new(&Threads::new(1).unwrap(), &graph, groups).unwrap_err().to_string();
+        assert!(refused.contains("entry (0, 1)") && refused.contains("symmetric pattern"), "{refused}");
+    }
+}

@@ -36,9 +36,14 @@ impl Triangles {
     /// Plans the triangles of matrices on a graph with these groups. Values are 0 before the first [`fill`](Self::fill).
     ///
     /// # Errors
-    /// [`Error::Shape`] for groups of another number of rows, [`Error::OutOfMemory`].
+    /// [`Error::Shape`] for groups of another number of rows, [`Error::Invalid`] where an entry joins two rows of a group, as in a pattern
+    /// that is not symmetric, [`Error::OutOfMemory`].
     pub fn new(space: &Threads, graph: &CrsGraph, groups: RowGroups) -> Result<Self> {
         check_length("Triangles::new", "rows of the groups", groups.rows.len(), graph.rows())?;
+        if let Some((row, column)) = groups.joined(graph) {
+            let expected = "expected groups of rows that no entry joins, and a symmetric pattern";
+            return Err(Error::Invalid(format!("Triangles::new: entry ({row}, {column}): {expected}")));
+        }
         let lower = Triangle::new(space, graph, &groups, |place| 0..place)?;
         let upper = Triangle::new(space, graph, &groups, |place| place + 1..graph.rows())?;
         let inverse = try_zeroed("reciprocals of the diagonal", graph.rows())?;

@@ -7,7 +7,7 @@
 //! min over y of || beta e_1 - H y ||                         by Givens rotations, which give ||r|| in each iteration
 //! x += M^-1 V y                                              at each restart and at the end, then r = b - A x
 //! ```
-//! The second pass also sums w.w, and ||w||^2 = w.w - h.h of that pass. Memory: restart + 2 vectors, and z. Traffic per iteration and
+//! The second pass also sums w.w, and ||w||^2 = w.w - h.h of that pass. Memory: restart + 1 vectors, and z. Traffic per iteration and
 //! unknown besides the product: 80 bytes for each of the j + 1 vectors. Cost grows with j: restarts bound it.
 
 use super::Solve;
@@ -21,7 +21,7 @@ const DEPENDENT: f64 = 1e-14;
 /// Largest ratio of residuals that is progress.
 const FALLS: f64 = 0.9;
 
-/// Solves A x = b from the given x; `restart` vectors span the space in which the residual is minimised. Takes restart + 2 vectors, as many
+/// Solves A x = b from the given x; `restart` vectors span the space in which the residual is minimised. Takes restart + 1 vectors, as many
 /// as a smaller limit of iterations needs.
 pub(super) fn gmres<S: Blas>(
     solve: &mut Solve<'_, '_, S>,
