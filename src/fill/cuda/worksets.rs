@@ -35,8 +35,8 @@ use std::ops::Range;
 
 /// Threads per block, as in the kernel.
 const THREADS: u32 = 128;
-/// Bytes of a workset of default size.
-const WORKSET_BYTES: usize = 32 << 20;
+/// Bytes of a workset of default size: launches slow down smaller ones (docs/results/2026-11-26-multigrid.md).
+const WORKSET_BYTES: usize = 256 << 20;
 /// Cells of a cache line: worksets of default size hold whole lines.
 const LINE: usize = 16;
 

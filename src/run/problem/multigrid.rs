@@ -163,9 +163,8 @@ impl<'a, S: Job> Multigrid<'a, S> {
             let on = coarse.get(at.wrapping_sub(1)).map_or(fine, |coarse| &coarse.discrete);
             let level = linear.with_operator(on, false, |operator| Level::new(space, operator, above, below));
             let mut level = agree(links.comm(), level)?;
-            // Coarser boxes leave advection out.
-            let has_advection = at == 0 && deck.has_advection();
-            level.is_refined = !has_advection && meshes.get(at).is_some_and(|coarser| is_refined(all[at], coarser));
+            // With advection on the finest box, too: Lanczos' method needs a symmetric matrix, such as that of the coarser one without it.
+            level.is_refined = meshes.get(at).is_some_and(|coarser| is_refined(all[at], coarser));
             levels.push(level);
         }
         let rows = coarse.last().map_or(0, |coarse| coarse.discrete.map().owned_count());

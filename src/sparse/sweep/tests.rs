@@ -192,12 +192,13 @@ fn bad_matrices_are_named_and_small_pivots_shifted() {
         refused([2.0, -1.0, -1.0, 2.0, -1.0, -0.5, 2.0]),
         "IC(0): entry (1, 2) is -1e0, and (2, 1) is -5e-1: expected a symmetric matrix"
     );
-    // [2 -1 .; . 2 -1; . . 2] has no entries below the diagonal.
-    let graph = CrsGraph::new(vec![0, 2, 4, 5], vec![0, 1, 1, 2, 2], 3).unwrap();
-    let upper = CrsMatrix::new(Arc::new(graph), vec![2.0, -1.0, 2.0, -1.0, 2.0]).unwrap();
+    // [2 -1 -1; -1 2 -1; . -1 2] lacks an entry below the diagonal.
+    let graph = CrsGraph::new(vec![0, 3, 6, 8], vec![0, 1, 2, 0, 1, 2, 1, 2], 3).unwrap();
+    let values = vec![2.0, -1.0, -1.0, -1.0, 2.0, -1.0, -1.0, 2.0];
+    let upper = CrsMatrix::new(Arc::new(graph), values).unwrap();
     let groups = RowGroups::new(upper.graph(), Grouping::Levels).unwrap();
     let error = Triangles::new(&Serial, upper.graph(), groups).unwrap().factorise(&Serial, &upper).unwrap_err();
-    assert!(error.to_string().starts_with("IC(0): entry (0, 1) is -1e0, and (1, 0) is NaN"), "{error}");
+    assert!(error.to_string().starts_with("IC(0): entry (0, 2) is -1e0, and (2, 0) is NaN"), "{error}");
     // Gauss-Seidel takes it: the triangles are those of the matrix.
     let (mut triangles, matrix) = made([2.0, -1.0, -1.0, 2.0, -1.0, -0.5, 2.0]);
     triangles.fill(&Serial, &matrix).unwrap();
