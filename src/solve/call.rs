@@ -7,7 +7,7 @@ use super::{
 };
 use crate::blas::Collective;
 use crate::comm::Solo;
-use crate::solve::krylov::{KrylovWorkspace, System};
+use crate::solve::krylov::{KrylovWorkspace, Method, System};
 use crate::space::{Array, MemorySpace, Slice};
 use crate::sparse::Operator;
 use crate::{Error, Result};
@@ -15,38 +15,6 @@ use std::fmt;
 
 /// Departure from symmetry that is no rounding.
 const ASYMMETRIC: f64 = 1e-10;
-
-/// Method of a linear solve.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Method {
-    /// Conjugate gradients: for symmetric positive definite matrices, or semidefinite ones with a [`NullSpace`].
-    #[default]
-    Cg,
-    /// Restarted GMRES: for any matrix. Keeps `restart` + 2 vectors; 30 is usual.
-    Gmres {
-        /// Iterations between restarts.
-        restart: usize,
-    },
-    /// BiCGStab: for any matrix, with 6 vectors and two products per iteration; less robust than GMRES.
-    BiCgStab,
-}
-
-impl Method {
-    /// Number of vectors that its workspace has beside M^-1 v; 0 for CG, which has a workspace of its own.
-    pub(super) fn vectors(self) -> usize {
-        match self {
-            Method::Cg => 0,
-            Method::Gmres { restart } => restart + 1,
-            Method::BiCgStab => 5,
-        }
-    }
-
-    /// Returns the bytes of its workspace for these numbers of owned and of all unknowns.
-    #[cfg(feature = "cli")]
-    pub(crate) fn bytes(self, rows: u64, columns: u64) -> u64 {
-        if self == Method::Cg { 0 } else { 8 * (self.vectors() as u64 * rows + columns) }
-    }
-}
 
 /// Method, tolerances, preconditioner and ranks of [`solve`].
 pub struct Options<'a, S: CgSteps> {

@@ -40,14 +40,14 @@ mod null_space;
 mod reason;
 
 pub use aggregation::{NearNull, SmoothedAggregation};
-pub use call::{Method, Options, solve};
+pub use call::{Options, solve};
 #[cfg(feature = "cuda")]
 pub(crate) use kernel_files::KERNEL_FILES;
 pub use krylov::{
     CgParams, CgSlot, CgState, CgSteps, CgVariant, CgVectors, CgWorkspace, DistributedOperator, ElementOperator,
-    FusedSlot, Identity, Jacobi, LinearSystem, OperatorFn, OperatorTimes, Preconditioner, PreconditionerFn, Quotient,
-    SingleLaunch, SingleVectors, SolveInfo, Sweeps, Symmetry, TrueResidual, cg, cg_single_launch, operator_fn,
-    preconditioner_fn, symmetry, true_residual,
+    FusedSlot, Identity, Jacobi, LinearSystem, Method, OperatorFn, OperatorTimes, Preconditioner, PreconditionerFn,
+    Quotient, SingleLaunch, SingleVectors, SolveInfo, Sweeps, Symmetry, TrueResidual, cg, cg_single_launch,
+    operator_fn, preconditioner_fn, symmetry, true_residual,
 };
 #[cfg(feature = "cli")]
 pub(crate) use krylov::{KrylovWorkspace, System};

@@ -10,6 +10,7 @@ mod mpi_device;
 mod nccl;
 mod pack;
 mod peer;
+mod slots;
 
 use super::staged::Staged;
 use super::transport::not_here;
@@ -116,8 +117,4 @@ impl Staging for Cuda {
             },
         ))
     }
-}
-/// Does `work` for at most so many slots at a time: GMRES sums a product with each vector of its basis.
-fn in_parts(slots: Range<usize>, most: usize, mut work: impl FnMut(Range<usize>) -> Result<()>) -> Result<()> {
-    slots.clone().step_by(most).try_for_each(|first| work(first..slots.end.min(first + most)))
 }

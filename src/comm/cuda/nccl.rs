@@ -5,8 +5,8 @@
 //! sum        ncclAllGather -> sum in the order of the ranks             the same bits on all ranks and in every run
 //! ```
 
-use super::in_parts;
 use super::pack::pack;
+use super::slots::in_parts;
 use crate::blas::Reductions;
 use crate::comm::kernel_files::HALO;
 use crate::comm::node::one_gpu_each;

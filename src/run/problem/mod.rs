@@ -46,10 +46,9 @@ use crate::blas::Collective;
 use crate::comm::{Halo, agree};
 use crate::fill::{Additions, ContractionCalls};
 use crate::graph::Graph;
-use crate::solve::Reason;
 use crate::solve::{
     CgParams, CgWorkspace, DistributedOperator, Identity, KrylovWorkspace, LinearSystem, Method, NonlinearProblem,
-    SolveInfo, Symmetry, System, cg, cg_single_launch, symmetry, true_residual,
+    Reason, SolveInfo, Symmetry, System, cg, cg_single_launch, symmetry, true_residual,
 };
 use crate::space::{Array, MemorySpace, Slice};
 use crate::sparse::Precision;

@@ -10,6 +10,7 @@ mod distributed;
 mod elements;
 mod function;
 mod general;
+mod method;
 mod preconditioner;
 
 pub use cg::{
@@ -21,6 +22,7 @@ pub use distributed::{DistributedOperator, OperatorTimes};
 pub use elements::ElementOperator;
 pub use function::{OperatorFn, PreconditionerFn, operator_fn, preconditioner_fn};
 pub(crate) use general::{KrylovWorkspace, System};
+pub use method::Method;
 pub use preconditioner::{Identity, Jacobi, Preconditioner, Sweeps};
 
 use super::Reason;
