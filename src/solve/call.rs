@@ -163,7 +163,7 @@ fn by<S: CgSteps>(
                 Method::Gmres { restart } => Method::Gmres { restart: restart.clamp(1, params.max_iterations.max(1)) },
                 method => method,
             };
-            KrylovWorkspace::new(system.space, method, rows, columns)?.solve(system, x, params, observe)
+            KrylovWorkspace::new(system.space, method, rows, columns)?.solve(system, x, params, observe, &mut None)
         }
     }
 }

@@ -328,7 +328,7 @@ impl<S: Job> NonlinearProblem<S> for Problem<'_, S> {
             _ => None,
         };
         let (linear, halo, workspace) = (&self.linear, &mut self.halo, &mut self.workspace);
-        let general = &mut self.general;
+        let (general, mut of_general) = (&mut self.general, None);
         // A cycle takes the rounded values where products read such, and the method those that were assembled.
         let preconditioner = &mut self.preconditioner;
         let in_f64 = preconditioner.is_some() && deck.matrix.values == Precision::F32;
@@ -339,13 +339,13 @@ impl<S: Job> NonlinearProblem<S> for Problem<'_, S> {
                 (_, Some(preconditioner)) if method != Method::Cg => {
                     preconditioner.with_preconditioner(discrete, linear, |preconditioner| {
                         let system = System { space, operator: &operator, preconditioner, ranks: links, rhs: residual };
-                        general.solve(system, delta, params, observe)
+                        general.solve(system, delta, params, observe, &mut of_general)
                     })
                 }
                 (None, None) if method != Method::Cg => {
                     let preconditioner = &mut Identity;
                     let system = System { space, operator: &operator, preconditioner, ranks: links, rhs: residual };
-                    general.solve(system, delta, params, observe)
+                    general.solve(system, delta, params, observe, &mut of_general)
                 }
                 (_, Some(preconditioner)) => preconditioner.with_preconditioner(discrete, linear, |preconditioner| {
                     let mut system = LinearSystem { operator: &operator, preconditioner, comm: links, rhs: residual };
@@ -361,7 +361,7 @@ impl<S: Job> NonlinearProblem<S> for Problem<'_, S> {
         drop(launch);
         let marked = space.mark();
         // A solve that stopped early is measured as any other, and its numbers are kept for the report.
-        let stopped = if method == Method::Cg { self.workspace.stopped() } else { self.general.stopped() };
+        let stopped = if method == Method::Cg { self.workspace.stopped() } else { of_general };
         let (mut info, error) = match solved {
             Ok(info) => (info, None),
             Err(error) => match stopped {

@@ -3,7 +3,7 @@
 /// Method of a linear solve.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Method {
-    /// Conjugate gradients: for symmetric positive definite matrices, or semidefinite ones with a [`NullSpace`].
+    /// Conjugate gradients: for symmetric positive definite matrices, or semidefinite ones with a [`NullSpace`](crate::solve::NullSpace).
     #[default]
     Cg,
     /// Restarted GMRES: for any matrix. Keeps `restart` + 2 vectors; 30 is usual.

@@ -232,8 +232,9 @@ fn a_stopped_solve_keeps_its_numbers() {
         let (b, mut x) = (wave(n, 0.7), vec![0.0; n]);
         let mut solve = |params, b: &[f64], x: &mut [f64]| {
             let system = System { space: &Serial, operator: &a, preconditioner: &mut Identity, ranks: &Solo, rhs: b };
-            let solved = workspace.solve(system, x, params, &mut |_, _| {});
-            (solved, workspace.stopped())
+            let mut stopped = None;
+            let solved = workspace.solve(system, x, params, &mut |_, _| {}, &mut stopped);
+            (solved, stopped)
         };
         let (solved, stopped) = solve(CgParams::new(1e-12, 2), &b, &mut x);
         let stopped = stopped.unwrap();
@@ -248,5 +249,8 @@ fn a_stopped_solve_keeps_its_numbers() {
     let mut small = KrylovWorkspace::new(&Serial, Method::Cg, n, n).unwrap();
     let (b, mut x) = (wave(n, 0.7), vec![0.0; n]);
     let system = System { space: &Serial, operator: &a, preconditioner: &mut Identity, ranks: &Solo, rhs: &b };
-    assert!(matches!(small.solve(system, &mut x, CgParams::new(1e-12, 2), &mut |_, _| {}), Err(Error::Invalid(_))));
+    assert!(matches!(
+        small.solve(system, &mut x, CgParams::new(1e-12, 2), &mut |_, _| {}, &mut None),
+        Err(Error::Invalid(_))
+    ));
 }

@@ -17,7 +17,6 @@ pub(crate) struct KrylovWorkspace<S: Blas> {
     z: Array<S, f64>,
     sums: Reductions<S>,
     vectors: Vec<Array<S, f64>>,
-    stopped: Option<SolveInfo>,
 }
 
 impl<S: Blas> KrylovWorkspace<S> {
@@ -30,23 +29,20 @@ impl<S: Blas> KrylovWorkspace<S> {
         // The last slot takes the sum of a product, which no method needs.
         let sums = Reductions::new(space, rows, vectors.max(3) + 1)?;
         let vectors = (0..vectors).map(|_| space.zeros(rows)).collect::<Result<_>>()?;
-        Ok(KrylovWorkspace { method, z: space.zeros(columns)?, sums, vectors, stopped: None })
+        Ok(KrylovWorkspace { method, z: space.zeros(columns)?, sums, vectors })
     }
 
-    /// Returns the numbers of the last solve if it ended with an error, from its first residual on.
-    pub(crate) fn stopped(&self) -> Option<SolveInfo> {
-        self.stopped
-    }
-
-    /// Solves A x = b from the given x by the method of the workspace, which is not CG.
+    /// Solves A x = b from the given x by the method of the workspace, which is not CG. A solve that ends with an error after its first sum
+    /// leaves its numbers in `stopped`.
     pub(crate) fn solve(
         &mut self,
         system: System<'_, S>,
         x: &mut Slice<S, f64>,
         params: CgParams,
         observe: &mut dyn FnMut(usize, f64),
+        stopped: &mut Option<SolveInfo>,
     ) -> Result<SolveInfo> {
-        let KrylovWorkspace { method, z, sums, vectors, stopped } = self;
+        let KrylovWorkspace { method, z, sums, vectors } = self;
         let name = if *method == Method::BiCgStab { "BiCGStab" } else { "GMRES" };
         let mut solve = Solve { system, method: name, x, z, sums, params, info: SolveInfo::default() };
         let solved = match *method {
