@@ -122,7 +122,7 @@ pub enum Error {
          need no factors"
     )]
     Pivot {
-        /// Row of the rank that met it.
+        /// Row of the matrix; of all ranks in a run.
         row: usize,
         /// The pivot.
         value: f64,

@@ -160,7 +160,7 @@ mod tests {
         }
     }
 
-    /// Texts of other lengths than that of rank 0, of which all of it is compared, and no more.
+    /// Values longer and shorter than that of rank 0.
     #[test]
     fn longer_and_shorter_values_are_shown_as_they_are() {
         for (value, cut) in [("12345", "12345"), ("", ""), (&*"x".repeat(250), &*("x".repeat(200) + "..."))] {

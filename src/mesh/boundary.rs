@@ -19,8 +19,10 @@ pub struct BoundaryFaces {
     pub cells: Vec<LocalOrdinal>,
 }
 
-/// Returns the faces of cells of one type that belong to one cell only and that `keep` accepts by their nodes; a table for each type of
-/// face, of which wedges have two. The lines around a mesh of two dimensions are such faces, too.
+/// Returns the faces on the boundary of cells of one type, by type of face.
+///
+/// A face is kept if it belongs to one cell only and `keep` accepts its nodes. Wedges have triangles and quadrilaterals; cells in a plane have
+/// lines. In a mesh of several types of cells, `keep` has to refuse the faces between types.
 ///
 /// On several ranks each rank finds the faces of its part: all that have one of its nodes, and others inside the mesh, whose rows no
 /// rank assembles.

@@ -68,7 +68,7 @@ pub struct Vtu<'a> {
     pub node_coord: &'a [[f64; 3]],
     /// Number of owned nodes: all on one rank.
     pub owned: usize,
-    /// Fields, of which each has another name.
+    /// Fields, the same on all ranks; those of nodes have distinct names, and those of elements.
     pub fields: &'a [VtuField<'a>],
 }
 
@@ -106,7 +106,10 @@ impl Vtu<'_> {
         let (elems, nodes) = (self.elem_node.elem_count(), self.node_coord.len());
         check_length(NAME, "elem_node (nodes per element)", self.elem_node.nodes_per_elem(), self.element.nodes())?;
         check_length(NAME, "node_coord", nodes, self.elem_node.node_count())?;
-        for VtuField { components, section, values, .. } in self.fields {
+        for (at, VtuField { name, components, section, values }) in self.fields.iter().enumerate() {
+            if self.fields[..at].iter().any(|other| (other.section, other.name) == (*section, *name)) {
+                return Err(Error::Invalid(format!("{NAME}: two fields are named `{name}`: expected distinct names")));
+            }
             let items = if *section == "CellData" { elems } else { nodes };
             match values {
                 Numbers::List(values) => check_length(NAME, "fields (values)", values.len(), components * items)?,

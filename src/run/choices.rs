@@ -33,8 +33,8 @@ pub(super) fn forecast<S: Job>(
         Preconditioning::GaussSeidel | Preconditioning::Cholesky => Sweeps::<S>::bytes(rows, entries),
         Preconditioning::Algebraic => Level::<S>::bytes(rows) + SmoothedAggregation::<S>::bytes(rows, entries),
         _ if deck.has_matrix() => Level::<S>::bytes(rows),
-        // Its diagonal is probed.
-        _ => Level::<S>::bytes(rows) + 48 * sizes.columns(),
+        // Its diagonal is probed: five vectors, a colour, and three copies of the diagonal.
+        _ => Level::<S>::bytes(rows) + 65 * sizes.columns(),
     };
     let (mut finer, mut rows) = (*part.spec(), sizes.rows());
     for (spec, element) in coarse_boxes(deck, part.spec(), ranks) {

@@ -5,6 +5,7 @@ use super::discrete::{Discrete, Marks};
 use super::linear::Linear;
 use super::multigrid::{self, Multigrid, OnMesh};
 use crate::Result;
+use crate::comm::agree;
 use crate::run::Job;
 use crate::solve::{
     CgParams, CgWorkspace, Hierarchy, LinearSystem, NewtonInfo, NewtonParams, NonlinearProblem, SolveInfo, cg, newton,
@@ -109,6 +110,6 @@ fn add_interpolated<S: Job>(
 ) -> Result<()> {
     let (space, n) = (discrete.space, discrete.map().owned_count());
     let Some(interpolated) = hierarchy.interpolated(space, at, coarse)? else { return Ok(()) };
-    linear.clear_fixed(discrete, interpolated)?;
+    agree(discrete.input.links.comm(), linear.clear_fixed(discrete, interpolated))?;
     space.axpy(n, 1.0, interpolated, x)
 }

@@ -8,7 +8,7 @@ use crate::run::deck::Preconditioning;
 use crate::run::{Event, Job};
 use crate::solve::{Preconditioner, Sweeps};
 use crate::sparse::CrsMatrix;
-use crate::{Error, Result};
+use crate::{Error, LocalOrdinal, Result};
 
 /// The triangles of a problem's matrix, or its factors.
 pub(super) struct Triangular<S: Job> {
@@ -38,7 +38,7 @@ impl<S: Job> Triangular<S> {
             (None, _) => Sweeps::gauss_seidel(space, matrix).map(|made| *sweeps = Some(made)),
         };
         let pivot = match made {
-            Err(Error::Pivot { row, value, shift }) => Some((row, value, shift)),
+            Err(Error::Pivot { row, value, shift }) => Some((global(fine, row), value, shift)),
             _ => None,
         };
         agree_on_pivot(comm, pivot)?;
@@ -70,6 +70,13 @@ impl<S: Job> Triangular<S> {
     }
 }
 
+/// Returns the number of a rank's row in the matrix of all ranks.
+fn global<S: Job>(fine: &Discrete<'_, S>, row: usize) -> usize {
+    let dofs = fine.case.model.dofs();
+    let node = fine.input.mesh.global_node((row / dofs) as LocalOrdinal);
+    dofs * node as usize + row % dofs
+}
+
 /// Fails on all ranks with the worst pivot of one of them: row, value and shift.
 fn agree_on_pivot(comm: &dyn Communicator, pivot: Option<(usize, f64, f64)>) -> Result<()> {
     let depth = |value: f64| if value.is_nan() { f64::INFINITY } else { -value };
@@ -80,5 +87,26 @@ fn agree_on_pivot(comm: &dyn Communicator, pivot: Option<(usize, f64, f64)>) -> 
     }
     let mut row = [pivot.filter(|pivot| depth(pivot.1) == worst[0]).map_or(0.0, |(row, ..)| row as f64)];
     comm.all_max(&mut row);
-    Err(Error::Pivot { row: row[0] as usize, value: -worst[0], shift: worst[1] })
+    let value = if worst[0] == f64::INFINITY { f64::NAN } else { -worst[0] };
+    Err(Error::Pivot { row: row[0] as usize, value, shift: worst[1] })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::comm::ranks::on_ranks;
+
+    #[test]
+    fn all_ranks_name_the_worst_pivot() {
+        for (pivots, row, value) in [
+            ([None, Some((70, -3.0, 0.64)), Some((5, -0.5, 0.64))], 70, -3.0),
+            ([None, Some((70, -3.0, 0.64)), Some((5, f64::NAN, 0.64))], 5, f64::NAN),
+        ] {
+            for found in on_ranks(3, |comm| agree_on_pivot(comm, pivots[comm.rank()])) {
+                let Err(Error::Pivot { row: of, value: pivot, shift }) = found else { panic!("{found:?}") };
+                assert!(of == row && pivot.to_bits() == value.to_bits() && shift == 0.64, "{of} {pivot} {shift}");
+            }
+        }
+        assert!(on_ranks(3, |comm| agree_on_pivot(comm, None)).iter().all(Result::is_ok));
+    }
 }

@@ -140,7 +140,7 @@ fn smoothed(
     Ok(p)
 }
 
-/// A second difference of five points, all but the first of which are in one aggregate: D^-1 A times that constant by hand.
+/// Five points of a second difference; the last four form one aggregate. D^-1 A times its constant is computed by hand.
 #[test]
 fn a_smoothed_prolongator_is_that_by_hand() {
     use crate::sparse::CrsGraph;

@@ -355,7 +355,7 @@ fn a_line_search_that_fails_says_what_it_reached() {
     assert_eq!(info.unwrap().steps.iter().map(|step| step.residual).collect::<Vec<_>>(), [4.0, 8.0]);
 }
 
-/// Norms are those of all ranks, of which each has other rows: 3 of rank 0, 4 of rank 1.
+/// Norms are those of all ranks: rank 0 has 3 rows, rank 1 has 4.
 #[test]
 fn norms_of_ranks_are_joined() {
     use crate::comm::Communicator;

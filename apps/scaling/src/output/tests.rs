@@ -162,7 +162,7 @@ fn the_line_of_the_model_is_a_table_in_its_units() {
     };
     let table = table(Kind::Weak, &[(sample(1, [8; 3], 1e-3), 1)]);
     let found = blocks(&testing::study(Kind::Weak, vec![1], vec![0], 1), &table, Some(&model));
-    // 735 elements, of which 35 are computed twice.
+    // 735 elements; two ranks compute 35 of them.
     let expected = ["4", "8x16x8", "1.125", "64", "3", "4.8 %", "1.25", "37.5 %", "0.62"];
     assert_eq!(cells(&found, 9), [expected.map(String::from)]);
 }
