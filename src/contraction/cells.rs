@@ -16,10 +16,12 @@ use std::ops::Range;
 pub const BLOCK: usize = 512;
 /// Cells whose numbers are contiguous in a copy: one cache line in f32.
 const GROUP: usize = 16;
-/// Largest copy in bytes: a core's share of the caches.
-const BLOCK_BYTES: usize = 1 << 21;
+/// Largest copy in bytes, of more than one group: a part of a core's second cache.
+const BLOCK_BYTES: usize = 1 << 18;
+/// Bytes between rows of cells from which they share cache sets.
+const PAGE: usize = 4096;
 /// Vectors of sums in the largest tile.
-const SUMS: usize = 9;
+const SUMS: usize = 16;
 /// Rows between the row that is copied and the row that is prefetched.
 const PREFETCH_ROWS: usize = 4;
 
@@ -44,28 +46,30 @@ pub fn each<const FUSED: bool, const W: usize, T: Real>(
     }
     let rows = operands.pair.each_ref().map(|operand| operand.fields() * operand.count);
     let group_bytes = (rows[0] + rows[1]) * GROUP * size_of::<T>();
-    let copied = operands.exceeds_cache && group_bytes <= BLOCK_BYTES;
-    let block = if copied { (BLOCK_BYTES / group_bytes * GROUP).min(BLOCK) } else { GROUP };
-    let mut copies = [0, 1].map(|side| {
-        if copied || !cells.len().is_multiple_of(W) {
-            vec![T::default(); block * padded(rows[side])]
-        } else {
-            Vec::new()
-        }
-    });
+    let is_far = operands.pair.iter().any(|operand| operand.row_stride() * size_of::<T>() >= PAGE);
+    let copied = operands.exceeds_cache && is_far;
+    let block = if copied { (BLOCK_BYTES / group_bytes).max(1) * GROUP } else { GROUP }.min(BLOCK);
+    let is_needed = copied || !cells.len().is_multiple_of(W);
+    let mut buffers = rows.map(|rows| vec![T::default(); if is_needed { block * padded(rows) + GROUP } else { 0 }]);
+    let copies = buffers.each_mut().map(|buffer| from_line(buffer));
     // On the heap, so that LLVM does not merge this buffer with the registers that hold the sums of a tile.
     let mut sums = vec![T::default(); SUMS * W];
     let offsets: Vec<usize> = (0..left.count).map(|k| k * GROUP).collect();
+    // Such processors have 32 registers.
+    let is_wide = W * size_of::<T>() == 64;
+    let by_four = is_wide && left.fields().is_multiple_of(4) && right.fields().is_multiple_of(4);
+    let strides = operands.pair.each_ref().map(|operand| operand.term_stride());
     for first in cells.clone().step_by(block) {
         let some = block.min(cells.end - first);
         // The last vector of a range, if cells do not fill it, is computed from a copy, too.
         let copied = copied || !some.is_multiple_of(W);
         if copied {
-            copy(left, first..first + some, &mut copies[0]);
-            copy(right, first..first + some, &mut copies[1]);
+            copy(left, first..first + some, copies[0]);
+            copy(right, first..first + some, copies[1]);
         }
+        let strides = if copied { [Some(GROUP); 2] } else { strides };
         for at in (0..some).step_by(W) {
-            let [a, b] = [0, 1].map(|side| {
+            let numbers = |side: usize| {
                 let operand = &operands.pair[side];
                 if copied {
                     let data = &copies[side][at / GROUP * GROUP * padded(rows[side]) + at % GROUP..];
@@ -75,17 +79,27 @@ pub fn each<const FUSED: bool, const W: usize, T: Real>(
                     let (stride, offsets) = (operand.field_stride(), &operand.offsets);
                     Numbers { data, stride, offsets, last: operand.fields() - 1 }
                 }
-            });
+            };
+            let (a, b) = (numbers(0), numbers(1));
             let to = (&mut *out, first + at - cells.start, W.min(some - at));
+            let terms = || a.offsets.iter().zip(b.offsets).map(|(&p, &q)| [p, q]);
             if left.fields() == 1 {
-                tiles::<FUSED, W, 1, 8, T>(&a, &b, &mut sums, to);
+                tiles::<FUSED, W, 1, 8, T, _>(&a, &b, terms, &mut sums, to);
+            } else if let (true, [Some(p), Some(q)]) = (by_four, strides) {
+                tiles::<FUSED, W, 4, 4, T, _>(&a, &b, || (0..left.count).map(|k| [k * p, k * q]), &mut sums, to);
             } else if left.fields().is_multiple_of(3) && right.fields().is_multiple_of(3) {
-                tiles::<FUSED, W, 3, 3, T>(&a, &b, &mut sums, to);
+                tiles::<FUSED, W, 3, 3, T, _>(&a, &b, terms, &mut sums, to);
             } else {
-                tiles::<FUSED, W, 4, 2, T>(&a, &b, &mut sums, to);
+                tiles::<FUSED, W, 4, 2, T, _>(&a, &b, terms, &mut sums, to);
             }
         }
     }
+}
+
+/// Returns a buffer from its first cache line on: vectors that cross lines cost two loads.
+fn from_line<T>(buffer: &mut [T]) -> &mut [T] {
+    let first = buffer.as_ptr().align_offset(64).min(buffer.len());
+    &mut buffer[first..]
 }
 
 /// Copies an operand's cells to `to[group, field, k, cell of the group]`, with [`GROUP`] cells per group.
@@ -130,11 +144,19 @@ impl<'a, T> Numbers<'a, T> {
 
 /// Multiplies all left by all right fields in tiles of `BL` x `BR`, and stores the results of the first `used` of `W` cells.
 ///
-/// 4 x 2 or 3 x 3 vectors of sums hide the latency of two FMA units and leave room for the operands in 16 registers.
+/// 4 x 2 or 3 x 3 vectors of sums hide the latency of two FMA units and leave room for the operands in 16 registers; 4 x 4 need 32.
 #[inline(always)]
-fn tiles<const FUSED: bool, const W: usize, const BL: usize, const BR: usize, T: Real>(
+fn tiles<
+    const FUSED: bool,
+    const W: usize,
+    const BL: usize,
+    const BR: usize,
+    T: Real,
+    I: Iterator<Item = [usize; 2]>,
+>(
     left: &Numbers<'_, T>,
     right: &Numbers<'_, T>,
+    terms: impl Fn() -> I,
     sums: &mut [T],
     (out, cell, used): (&mut Output<'_, T>, usize, usize),
 ) {
@@ -151,13 +173,11 @@ fn tiles<const FUSED: bool, const W: usize, const BL: usize, const BR: usize, T:
             }
             let full = l + BL <= left.last + 1 && r + BR <= right.last + 1;
             let ([_, l_stride, r_stride], one_slice) = (out.strides, out.plane_strides == [0; 2]);
-            let whole = full && used == W && sum == Sum::Overwrite && one_slice;
-            let (to, strides) =
-                if whole { (out.at(cell, l, r), [l_stride, r_stride]) } else { (&mut *sums, [BR * W, W]) };
-            tile::<FUSED, W, BL, BR, T>((a, left.offsets), (b, right.offsets), to, strides);
-            if whole {
+            if full && used == W && one_slice {
+                tile::<FUSED, W, BL, BR, T>(a, b, terms(), (out.at(cell, l, r), [l_stride, r_stride]), sum);
                 continue;
             }
+            tile::<FUSED, W, BL, BR, T>(a, b, terms(), (&mut *sums, [BR * W, W]), Sum::Overwrite);
             for i in 0..BL.min(left.last + 1 - l) {
                 for j in 0..BR.min(right.last + 1 - r) {
                     let values: &[T; W] = sums[(i * BR + j) * W..].first_chunk().expect("a vector");
@@ -168,18 +188,19 @@ fn tiles<const FUSED: bool, const W: usize, const BL: usize, const BR: usize, T:
     }
 }
 
-/// `out[i strides[0] + j strides[1] + lane] = sum_k left[i][k] right[j][k]`.
+/// `out[i strides[0] + j strides[1] + lane] = or += sum_k left[i][k] right[j][k]`; `terms` are the offsets of k in both.
 #[inline(always)]
 fn tile<const FUSED: bool, const W: usize, const BL: usize, const BR: usize, T: Real>(
-    (left, left_offsets): ([&[T]; BL], &[usize]),
-    (right, right_offsets): ([&[T]; BR], &[usize]),
-    out: &mut [T],
-    strides: [usize; 2],
+    left: [&[T]; BL],
+    right: [&[T]; BR],
+    terms: impl Iterator<Item = [usize; 2]>,
+    (out, strides): (&mut [T], [usize; 2]),
+    sum: Sum,
 ) {
     // All slices of an operand have one length, so one bounds check per offset covers all fields.
     let (left_len, right_len) = (left[0].len(), right[0].len());
     let mut sums = [[Lanes::<FUSED, T, W>::splat(T::default()); BR]; BL];
-    for (&p, &q) in left_offsets.iter().zip(right_offsets) {
+    for [p, q] in terms {
         let mut b = [Lanes::splat(T::default()); BR];
         for j in 0..BR {
             b[j] = vector(right[j], right_len, q);
@@ -193,7 +214,8 @@ fn tile<const FUSED: bool, const W: usize, const BL: usize, const BR: usize, T: 
     }
     for i in 0..BL {
         for j in 0..BR {
-            *out[i * strides[0] + j * strides[1]..].first_chunk_mut().expect("a vector") = sums[i][j].0;
+            let out: &mut [T; W] = out[i * strides[0] + j * strides[1]..].first_chunk_mut().expect("a vector");
+            *out = if sum == Sum::Into { (Lanes(*out) + sums[i][j]).0 } else { sums[i][j].0 };
         }
     }
 }

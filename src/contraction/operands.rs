@@ -56,6 +56,18 @@ impl<'a, T> Operand<'a, T> {
         f * self.field_stride() + self.offsets[k]
     }
 
+    /// Returns the stride between terms if there is one for all; the table of offsets must be there.
+    pub fn term_stride(&self) -> Option<usize> {
+        let stride = self.offsets.get(1).map_or(0, |second| second - self.offsets[0]);
+        self.offsets.windows(2).all(|pair| pair[1] == pair[0] + stride).then_some(stride)
+    }
+
+    /// Returns the least distance between rows of cells.
+    pub fn row_stride(&self) -> usize {
+        let next_term = self.offsets.get(1).copied().unwrap_or(usize::MAX);
+        if self.fields() > 1 { next_term.min(self.field_stride()) } else { next_term }
+    }
+
     /// Returns the number of fields.
     #[inline(always)]
     pub fn fields(&self) -> usize {

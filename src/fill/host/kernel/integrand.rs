@@ -178,15 +178,16 @@ fn fields_with<const FUSED: bool, const D: usize>(
         if !signed.0.iter().fold(true, |all, &determinant| all & (determinant > 0.0)) {
             return Err(folded(elems, p, &signed.0));
         }
-        let (mut x, mut u) = ([zero; DIM], [Field { grad: [zero; DIM], value: zero }; D]);
         let (along_x, rest) = gradients.split_at_mut(nn);
         let (along_y, rest) = rest.split_at_mut(nn);
-        let slopes = along_x.iter_mut().zip(along_y).zip(rest);
-        for (((coords, nodal), (reference, &phi)), ((a, b), e)) in
-            nodes.iter().zip(reference.iter().zip(phi)).zip(slopes)
-        {
-            let (value, physical) = (Lanes::splat(phi), geometry::transform(&inverse, reference));
-            [*a, *b, *e] = physical.map(plain);
+        for (reference, ((a, b), e)) in reference.iter().zip(along_x.iter_mut().zip(&mut *along_y).zip(&mut *rest)) {
+            [*a, *b, *e] = geometry::transform(&inverse, reference).map(plain);
+        }
+        // A loop of its own, in which all sums stay in registers.
+        let (mut x, mut u) = ([zero; DIM], [Field { grad: [zero; DIM], value: zero }; D]);
+        let slopes = along_x.iter().zip(&*along_y).zip(&*rest);
+        for (((coords, nodal), &phi), ((a, b), e)) in nodes.iter().zip(phi).zip(slopes) {
+            let (value, physical) = (Lanes::splat(phi), [a, b, e].map(|&slope| number(slope)));
             for axis in 0..DIM {
                 x[axis] = number(coords[axis]).mul_add(value, x[axis]);
             }

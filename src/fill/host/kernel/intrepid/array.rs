@@ -69,21 +69,28 @@ impl Array {
         }
     }
 
-    /// Sets the numbers `[i, j, k]` of [`LANES`] cells for `count` values of i from `first` on; `number` returns both halves.
+    /// Sets the numbers `[i, j, k]` of [`LANES`] cells for `count` values of i from `first` on, in two halves: `number(half, i)`.
     #[inline(always)]
-    pub fn put(&mut self, cell: usize, [first, j, k]: [usize; 3], count: usize, number: impl Fn(usize) -> [Plain; 2]) {
+    pub fn put(
+        &mut self,
+        cell: usize,
+        [first, j, k]: [usize; 3],
+        count: usize,
+        number: impl Fn(usize, usize) -> Plain,
+    ) {
         let (at, [of_cell, of_i, ..]) = (self.at(0, [first, j, k]), self.strides);
         if of_cell == 1 {
             for (i, row) in self.data[at..][..count * of_i].chunks_exact_mut(of_i).enumerate() {
-                let (row, [low, high]) = (&mut row[cell..][..LANES], number(i));
-                row[..WIDTH].copy_from_slice(&low.0);
-                row[WIDTH..].copy_from_slice(&high.0);
+                let row = &mut row[cell..][..LANES];
+                row[..WIDTH].copy_from_slice(&number(0, i).0);
+                row[WIDTH..].copy_from_slice(&number(1, i).0);
             }
             return;
         }
         let to = &mut self.data[at + cell * of_cell..];
         for i in 0..count {
-            for (half, lanes) in number(i).iter().enumerate() {
+            for half in 0..LANES / WIDTH {
+                let lanes = number(half, i);
                 for lane in 0..WIDTH {
                     to[i * of_i + (WIDTH * half + lane) * of_cell] = lanes.0[lane];
                 }

@@ -215,26 +215,28 @@ fn operands_with<const FUSED: bool, const D: usize>(
         }
         // Both halves of a cache line are written together: lines leave the nearest cache before the next cells.
         for p in 0..points {
-            let [low, high] = [0, 1].map(|half: usize| &at[half].points[p]);
-            let basis = [0, 1].map(|half: usize| &at[half].gradients[p * TERMS * nodes..][..TERMS * nodes]);
+            let (low, high) = (&at[0].points[p], &at[1].points[p]);
+            let at_p = p * TERMS * nodes..(p + 1) * TERMS * nodes;
+            let basis = [&at[0].gradients[at_p.clone()], &at[1].gradients[at_p]];
             for k in 0..DIM {
-                let along = basis.map(|basis| &basis[k * nodes..][..nodes]);
-                gradients.put(cell, [0, p, k], nodes, |m| [along[0][m], along[1][m]]);
+                let along = [&basis[0][k * nodes..][..nodes], &basis[1][k * nodes..][..nodes]];
+                gradients.put(cell, [0, p, k], nodes, |half, m| along[half][m]);
             }
             for c in 0..D {
+                let weak = [&low.weak[c], &high.weak[c]];
                 for k in 0..DIM {
-                    flux.put(cell, [c, p, k], 1, |_| [low.weak[c][k], high.weak[c][k]]);
+                    flux.put(cell, [c, p, k], 1, |half, _| weak[half][k]);
                 }
-                source.put(cell, [c, p, 0], 1, |_| [low.weak[c][DIM], high.weak[c][DIM]]);
+                source.put(cell, [c, p, 0], 1, |half, _| weak[half][DIM]);
                 for d in 0..D {
                     let (slopes, first) = ([&low.slopes[c][d], &high.slopes[c][d]], (D * c + d) * nodes);
-                    for k in 0..DIM {
-                        let slope = slopes.map(|slopes| &slopes[k]);
-                        combine::<FUSED>(slope, basis, &nonzero[c][d][k], right, (cell, [first, p, k]));
-                    }
-                    if nonzero[c][d][DIM].count > 0 {
-                        let (slope, of_source) = (slopes.map(|slopes| &slopes[DIM]), &nonzero[c][d][DIM]);
-                        combine::<FUSED>(slope, basis, of_source, weighted, (cell, [first, p, 0]));
+                    for (k, of_row) in nonzero[c][d].iter().enumerate() {
+                        let slope = [&slopes[0][k], &slopes[1][k]];
+                        if k < DIM {
+                            combine::<FUSED>(slope, basis, of_row, right, (cell, [first, p, k]));
+                        } else if of_row.count > 0 {
+                            combine::<FUSED>(slope, basis, of_row, weighted, (cell, [first, p, 0]));
+                        }
                     }
                 }
             }
@@ -276,16 +278,12 @@ fn put_sums<const FUSED: bool, const N: usize>(
             (factors[j][half], rows[j][half]) = (slope[half][place], &basis[half][place * nodes..][..nodes]);
         }
     }
-    to.put(cell, first, nodes, |n| {
-        let mut sums = [Plain::ZERO; 2];
-        for half in 0..2 {
-            let mut sum = Lanes::<FUSED, f64, WIDTH>::ZERO;
-            for j in 0..N {
-                let (factor, number) = (Lanes::<FUSED, f64, WIDTH>(factors[j][half].0), Lanes(rows[j][half][n].0));
-                sum = if j == 0 { factor * number } else { factor.mul_add(number, sum) };
-            }
-            sums[half] = Lanes(sum.0);
+    to.put(cell, first, nodes, |half, n| {
+        let mut sum = Lanes::<FUSED, f64, WIDTH>::ZERO;
+        for j in 0..N {
+            let (factor, number) = (Lanes::<FUSED, f64, WIDTH>(factors[j][half].0), Lanes(rows[j][half][n].0));
+            sum = if j == 0 { factor * number } else { factor.mul_add(number, sum) };
         }
-        sums
+        Lanes(sum.0)
     });
 }
