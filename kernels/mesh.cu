@@ -120,9 +120,10 @@ KERNEL __launch_bounds__(THREADS) node_tables(u64 count, const u64* part, double
 }
 
 // vector = value at the nodes on a face in `mask`.
-KERNEL __launch_bounds__(THREADS) set_on_face(u64 count, const u8* faces, u32 mask, double value, double* vector) {
-    u64 node = thread_index();
-    if (node < count && (faces[node] & mask)) vector[node] = value;
+KERNEL __launch_bounds__(THREADS)
+    set_nodes(u64 count, u32 fields, const u32* nodes, const double* values, double* vector) {
+    u64 item = thread_index();
+    if (item < count) vector[u64(fields) * nodes[item / fields] + item % fields] = values[item];
 }
 
 // on = 1 at the nodes on a face in `mask`, else 0.

@@ -110,13 +110,11 @@ impl MeshSpace for Threads {
         Ok(())
     }
 
-    fn set_on_face(&self, mesh: &Mesh, face: Face, value: f64, vector: &mut [f64]) -> Result<()> {
-        check_at_least("set_on_face", "vector", vector.len(), mesh.node_faces.len())?;
-        let pieces = vector.par_chunks_mut(Threads::CHUNK).zip(mesh.node_faces.par_chunks(Threads::CHUNK));
-        self.for_each(pieces, |(vector, bits)| {
-            let on_face = vector.iter_mut().zip(bits).filter(|(_, bits)| face.is_in(**bits));
-            on_face.for_each(|(item, _)| *item = value);
-        });
+    fn set_nodes(&self, nodes: &[LocalOrdinal], values: &[f64], vector: &mut [f64]) -> Result<()> {
+        let fields = super::fields_to_set(nodes, values, vector.len())?;
+        for (&node, values) in nodes.iter().zip(values.chunks_exact(fields)) {
+            vector[fields * node as usize..][..fields].copy_from_slice(values);
+        }
         Ok(())
     }
 

@@ -169,6 +169,29 @@ impl<M: MemorySpace> Mesh<M> {
         (self.spec().coordinates(index), point::faces_of(index, self.spec().nodes()))
     }
 
+    /// Lists the local nodes on any of some faces, computed on the host.
+    ///
+    /// Cost: O(nodes on faces), of listed nodes O(nodes).
+    pub fn nodes_on(&self, faces: &[Face]) -> Vec<LocalOrdinal> {
+        let (whole, mask) = (self.spec().nodes(), faces.iter().fold(0, |mask, &face| mask | face as u8));
+        if self.listed.is_some() {
+            let is_on = |&node: &LocalOrdinal| point::faces_of(self.grid_point(node), whole) & mask != 0;
+            return (0..self.map.local_count() as LocalOrdinal).filter(is_on).collect();
+        }
+        let IndexBox { low: [first, ..], high: [end, ..] } = *self.part.used();
+        let lines = IndexBox::from_axes(|axis| {
+            let IndexBox { low, high } = self.part.used();
+            (low[axis], if axis == 0 { low[0] + 1 } else { high[axis] })
+        });
+        let of_line = |[_, j, k]: [u64; 3]| {
+            let is_on = move |i: u64| point::faces_of([i, j, k], whole) & mask != 0;
+            // Nodes between the ends of a line lie on the same faces.
+            let step = if end - first > 2 && !is_on(first + 1) { end - first - 1 } else { 1 };
+            (first..end).step_by(step as usize).filter(move |&i| is_on(i)).map(move |i| self.part.local_node([i, j, k]))
+        };
+        lines.iter().flat_map(of_line).collect()
+    }
+
     /// Returns what [`MeshSpace::scatter_by_id`](super::MeshSpace::scatter_by_id) writes: a pseudo-random number in (-1, 1) for a field of each owned node, `[node][field]`: a function of seed, global id and
     /// field, the same on every partition.
     #[cfg(any(test, feature = "cuda"))]

@@ -72,10 +72,11 @@ pub(crate) use vtu::tests::numbers as vtu_numbers;
 pub(crate) use vtu::{HEAD as VTU_HEAD, vtu_files};
 pub use vtu::{Vtu, VtuField, check_vtu};
 
-use crate::Result;
 use crate::comm::{Communicator, Map};
+use crate::error::{check_at_least, check_length};
 use crate::space::{Array, ExecutionSpace, MemorySpace, Slice};
 use crate::sparse::CrsMatrix;
+use crate::{LocalOrdinal, Result};
 
 /// An execution space that makes the tables of a box and works on them.
 ///
@@ -133,17 +134,11 @@ pub trait MeshSpace: ExecutionSpace {
         vector: &mut Slice<Self, f64>,
     ) -> Result<()>;
 
-    /// Writes `value` to the items of `vector` (at least one per node, owned and ghost) whose nodes lie on a face.
+    /// Writes values `[i][field]` to the items of nodes i of a vector `[node][field]`.
     ///
     /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) when the vector is shorter.
-    fn set_on_face(
-        &self,
-        mesh: &Mesh<Self::Memory>,
-        face: Face,
-        value: f64,
-        vector: &mut Slice<Self, f64>,
-    ) -> Result<()>;
+    /// [`Error::Shape`](crate::Error::Shape) unless each node has a value per field, and when the vector ends before a node.
+    fn set_nodes(&self, nodes: &[LocalOrdinal], values: &[f64], vector: &mut Slice<Self, f64>) -> Result<()>;
 
     /// Makes this rank's rows of the matrix of three stencils between two meshes of one box, rows and columns, for `dofs` interleaved
     /// unknowns per node; and the map of its columns. Collective. The host computes it, 12 bytes per entry.
@@ -164,6 +159,15 @@ pub trait MeshSpace: ExecutionSpace {
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) when the memory is not available.
     fn on_faces(&self, mesh: &Mesh<Self::Memory>, faces: impl IntoIterator<Item = Face>) -> Result<Array<Self, u8>>;
+}
+
+/// Returns the fields per node of [`MeshSpace::set_nodes`], and checks lengths.
+fn fields_to_set(nodes: &[LocalOrdinal], values: &[f64], len: usize) -> Result<usize> {
+    let fields = (values.len() / nodes.len().max(1)).max(1);
+    check_length("set_nodes", "values", values.len(), fields * nodes.len())?;
+    let end = nodes.iter().max().map_or(0, |&last| fields * (last as usize + 1));
+    check_at_least("set_nodes", "vector", len, end)?;
+    Ok(fields)
 }
 
 impl<M: MemorySpace> Mesh<M> {

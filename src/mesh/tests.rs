@@ -1,7 +1,8 @@
 //! Tests of the partition against brute force over all ranks, of the mesh against counts, and of the coordinate maps.
 
 use super::*;
-use crate::element::fold;
+use crate::comm::Solo;
+use crate::element::{ElementType, fold};
 use crate::space::{Serial, Threads};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -331,16 +332,43 @@ fn faces_are_marked_on_every_space() {
     let faces = [Face::ZMin, Face::XMax];
     let on = Serial.on_faces(&mesh, faces).unwrap();
     assert_eq!(on, Threads::new(3).unwrap().on_faces(&mesh, faces).unwrap());
-    let mut vector = vec![0.0; mesh.map.local_count() + 1];
-    faces.into_iter().for_each(|face| Serial.set_on_face(&mesh, face, 7.0, &mut vector).unwrap());
     for (node, x) in mesh.node_coord.iter().enumerate() {
-        let expected = x[2] == 0.0 || x[0] == 1.0;
-        assert_eq!((on[node] == 1, vector[node] == 7.0), (expected, expected), "{x:?}");
+        assert_eq!(on[node] == 1, x[2] == 0.0 || x[0] == 1.0, "{x:?}");
     }
-    assert_eq!(vector.pop(), Some(0.0));
-    vector.pop();
-    let refused = Serial.set_on_face(&mesh, Face::ZMin, 7.0, &mut vector).unwrap_err().to_string();
-    assert!(refused.contains("`vector`"), "{refused}");
+}
+
+#[test]
+fn nodes_on_faces_are_listed_once() {
+    let chosen = [&[Face::ZMin, Face::XMax][..], &[Face::YMin], &Face::ALL, &[]];
+    for (ranks, faces) in [1, 2, 5].into_iter().flat_map(|ranks| chosen.map(|faces| (ranks, faces))) {
+        for rank in 0..ranks {
+            let part = BoxPart::new(&spec([6, 5, 4]), rank, ranks).unwrap();
+            let meshes = [Mesh::new(&Serial, part.clone()), Mesh::of_elements(&Solo, ElementType::Hex8, &part)];
+            for mesh in
+                meshes.into_iter().enumerate().filter(|(i, _)| *i == 0 || ranks == 1).map(|(_, mesh)| mesh.unwrap())
+            {
+                let mut found = mesh.nodes_on(faces);
+                found.sort();
+                let is_on = |&node: &u32| faces.iter().any(|face| face.is_in(mesh.node_faces[node as usize]));
+                let expected: Vec<u32> = (0..mesh.map.local_count() as u32).filter(is_on).collect();
+                assert_eq!(found, expected, "rank {rank} of {ranks}, {faces:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn values_are_set_node_by_node() {
+    let mut vector = vec![0.0; 6];
+    Serial.set_nodes(&[2, 0], &[1.0, 2.0, 3.0, 4.0], &mut vector).unwrap();
+    assert_eq!(vector, [3.0, 4.0, 0.0, 0.0, 1.0, 2.0]);
+    Serial.set_nodes(&[], &[], &mut vector).unwrap();
+    for (nodes, values, name) in
+        [(&[3][..], &[1.0, 2.0][..], "`vector`"), (&[0, 1], &[1.0; 3], "`values`"), (&[], &[1.0], "`values`")]
+    {
+        let refused = Serial.set_nodes(nodes, values, &mut vector).unwrap_err().to_string();
+        assert!(refused.contains(name), "{refused}");
+    }
 }
 
 #[test]

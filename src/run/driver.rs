@@ -165,10 +165,10 @@ pub fn solution_on<S: Job>(
     let problem = phases.time("setup", || {
         let input = ProblemInput { deck, links: &links, mesh: &mesh, coarse: &coarse, phases: &phases, progress };
         let problem = Problem::new(space, input, graph)?;
-        space.fence().map(|()| problem)
+        let field = problem.start()?;
+        space.fence().map(|()| (problem, field))
     });
-    let mut problem = agree(comm, problem.map_err(|error| error.in_stage("setup", here)))?;
-    let mut field = agree(comm, problem.start().map_err(|error| error.in_stage("setup", here)))?;
+    let (mut problem, mut field) = agree(comm, problem.map_err(|error| error.in_stage("setup", here)))?;
     problem.book_costs();
 
     // 4. Newton; one step for a linear problem.

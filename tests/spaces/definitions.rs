@@ -37,7 +37,8 @@ fn mesh_tables_equal_their_definition() {
             assert_eq!((mesh.node_coord.len(), mesh.node_faces.len()), (nodes, nodes));
             let fixed = space.on_faces(&mesh, [Face::YMax, Face::ZMin]).unwrap();
             let mut vector = vec![0.0; nodes];
-            space.set_on_face(&mesh, Face::XMax, 7.0, &mut vector).unwrap();
+            let on_face = mesh.nodes_on(&[Face::XMax]);
+            space.set_nodes(&on_face, &vec![7.0; on_face.len()], &mut vector).unwrap();
             for node in 0..nodes {
                 let [i, j, k] = index(node);
                 for (axis, at) in [i, j, k].into_iter().enumerate() {

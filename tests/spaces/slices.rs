@@ -131,8 +131,9 @@ fn conditions_ghosts_and_faces_are_set_in_parts() {
     let spec = BoxSpec::unit([4, 5, 6], CoordinateMap::None).unwrap();
     let mesh = Mesh::new(&space, BoxPart::new(&spec, 0, 1).unwrap()).unwrap();
     let (mut own, mut long) = (vec![0.0; 120], inside(&[0.0; 120]));
-    space.set_on_face(&mesh, Face::XMax, 2.5, &mut own).unwrap();
-    space.set_on_face(&mesh, Face::XMax, 2.5, part(&mut long)).unwrap();
+    let nodes = mesh.nodes_on(&[Face::XMax]);
+    space.set_nodes(&nodes, &vec![2.5; nodes.len()], &mut own).unwrap();
+    space.set_nodes(&nodes, &vec![2.5; nodes.len()], part(&mut long)).unwrap();
     equal(&long, &own);
 }
 

@@ -6,7 +6,7 @@ use crate::comm::Map;
 use crate::fill::FieldOn;
 use crate::mesh::Mesh;
 use crate::run::Job;
-use crate::space::{Array, Item, MemorySpace, Slice, try_zeroed};
+use crate::space::{Array, MemorySpace, Slice, try_zeroed};
 use std::borrow::Cow;
 
 /// A case on a mesh, and what its problem is built from.
@@ -48,8 +48,12 @@ impl<'a, S: Job> Discrete<'a, S> {
     pub fn fixed(&self) -> Result<Array<S, u8>> {
         match self.case.model.dofs() {
             1 => self.space.on_faces(self.input.mesh, self.case.fixed_faces().iter().copied()),
-            _ => {
-                self.space.upload(&self.of_nodes("fixed unknowns", |(_, faces)| [u8::from(self.case.fixes(faces)); 3])?)
+            dofs => {
+                let mut fixed = try_zeroed("fixed unknowns", dofs * self.input.mesh.map.local_count())?;
+                for node in self.input.mesh.nodes_on(self.case.fixed_faces()) {
+                    fixed[dofs * node as usize..][..dofs].fill(1);
+                }
+                self.space.upload(&fixed)
             }
         }
     }
@@ -57,25 +61,15 @@ impl<'a, S: Job> Discrete<'a, S> {
     /// The unknowns at the start: boundary values, zero elsewhere.
     pub fn start(&self) -> Result<Array<S, f64>> {
         let (case, mesh) = (&self.case, self.input.mesh);
-        let Some(faces) = case.constants() else {
-            let given = |(x, faces)| if case.fixes(faces) { case.at(x) } else { [0.0; 3] };
-            return self.space.upload(&self.of_nodes("unknowns", given)?);
+        let (dofs, nodes) = (case.model.dofs(), mesh.nodes_on(case.fixed_faces()));
+        let of_node = |&node| {
+            let (x, faces) = mesh.point(node);
+            case.given(x, faces).into_iter().take(dofs)
         };
-        let mut unknowns = self.space.zeros(mesh.map.local_count())?;
-        for (face, value) in faces {
-            self.space.set_on_face(mesh, face, value, S::Memory::slice_mut(&mut unknowns))?;
-        }
+        let values: Vec<f64> = nodes.iter().flat_map(of_node).collect();
+        let mut unknowns = self.space.zeros(dofs * mesh.map.local_count())?;
+        self.space.set_nodes(&nodes, &values, S::Memory::slice_mut(&mut unknowns))?;
         Ok(unknowns)
-    }
-
-    /// A value for each unknown, from coordinates and faces of its node.
-    fn of_nodes<T: Item>(&self, what: &'static str, value: impl Fn(([f64; 3], u8)) -> [T; 3]) -> Result<Vec<T>> {
-        let dofs = self.case.model.dofs();
-        let mut all = try_zeroed(what, dofs * self.input.mesh.map.local_count())?;
-        for (node, of_node) in all.chunks_exact_mut(dofs).enumerate() {
-            of_node.copy_from_slice(&value(self.input.mesh.point(node as u32))[..dofs]);
-        }
-        Ok(all)
     }
 
     /// Writes pseudo-random numbers, functions of `seed` and the unknown's global id, to the owned items of a vector.
