@@ -29,9 +29,9 @@ use super::meshes::made;
 use super::provenance::{ProvenanceReport, Start, provenance};
 use super::steps::share;
 use super::{Deck, Event, Job, Progress};
-use crate::Result;
 use crate::comm::{Communicator, agree};
 use crate::element::ElementType;
+use crate::{Error, Result};
 use serde::Serialize;
 use study::Study;
 
@@ -50,6 +50,8 @@ pub struct StrategyStudy {
     pub ranks: usize,
     /// Threads of each rank.
     pub threads: usize,
+    /// Problem and element: heat on `hex8`.
+    pub problem: String,
     /// Nodes along x, y, z.
     pub edges: [u64; 3],
     /// The coordinate map.
@@ -94,6 +96,11 @@ pub fn strategies_on<S: Job>(
     comm: &dyn Communicator,
     progress: &Progress<'_>,
 ) -> Result<StrategyStudy> {
+    let known = Deck { mesh: deck.mesh.clone(), run: deck.run.clone(), ..Deck::default() };
+    if *deck != known || !deck.has_fused_kernel() {
+        let why = "strategies: expected heat on hex8 and no sections but [mesh] and [run]";
+        return agree(comm, Err(Error::Invalid(format!("{why}; this is {}", deck.described()))));
+    }
     let (rounds, start) = (rounds.max(1), Start::now(comm));
     progress(Event::Phase("mesh"));
     let part = share(deck, comm)?;
@@ -116,6 +123,7 @@ pub fn strategies_on<S: Job>(
         device: space.device(),
         ranks: comm.size(),
         threads: space.threads(),
+        problem: deck.described(),
         edges: spec.nodes(),
         map: spec.map().to_string(),
         nodes: spec.node_count(),

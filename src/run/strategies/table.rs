@@ -20,10 +20,12 @@ impl StrategyStudy {
         let [x, y, z] = self.edges;
         let mut text = format!(
             "minifenl {}: all strategies on one mesh, {} each\n\
+             problem     {}\n\
              mesh        {x} x {y} x {z} = {} nodes, {} elements, map {}\n\
              parallel    {} x {} on {}\n",
             self.version,
             count(self.rounds as u64, "round"),
+            self.problem,
             self.nodes,
             self.elements,
             self.map,

@@ -6,9 +6,9 @@ use crate::Error;
 use crate::comm::Solo;
 use crate::comm::ranks::{on_ranks, on_ranks_that_add};
 use crate::mesh::CoordinateMap;
-use crate::run::deck::Nodes;
+use crate::run::deck::{Nodes, ProblemKind};
 use crate::run::silent;
-use crate::space::{Serial, Threads};
+use crate::space::{Scan, Serial, Threads};
 
 fn deck(edges: [u64; 3]) -> Deck {
     let mut deck = Deck::default();
@@ -31,6 +31,7 @@ fn every_strategy_is_measured_and_right() {
         .chain(["crs", "pattern", "symmetric"].map(|format| ("product", format)))
         .collect();
     assert_eq!(names, expected);
+    assert!(study.table().contains("\nproblem     heat on hex8\n"), "{}", study.table());
     let papers: Vec<_> = study.strategies.iter().filter(|strategy| strategy.is_papers).collect();
     assert_eq!(papers.iter().map(|s| s.name.as_str()).collect::<Vec<_>>(), ["map", "scatter, intrepid", "crs"]);
     for strategy in &study.strategies {
@@ -46,6 +47,24 @@ fn every_strategy_is_measured_and_right() {
     let table = study.table();
     assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");
     assert!(table.lines().last().unwrap().starts_with("PASS: "), "{table}");
+}
+
+/// What the study would not compute is refused, not passed over.
+#[test]
+fn another_problem_element_or_algorithm_is_refused() {
+    let refused = |change: fn(&mut Deck)| {
+        let mut deck = deck([5, 5, 5]);
+        change(&mut deck);
+        strategies_on(&Serial, &deck, 1, &Solo, &silent).unwrap_err().to_string()
+    };
+    for (change, part) in [
+        ((|deck| deck.problem.kind = ProblemKind::Poisson) as fn(&mut Deck), "this is poisson on hex8"),
+        (|deck| deck.mesh.element = ElementType::Tet4, "this is heat on tet4"),
+        (|deck| deck.graph.scan = Scan::Serial, "no sections but [mesh] and [run]"),
+    ] {
+        let message = refused(change);
+        assert!(message.starts_with("strategies: expected heat on hex8") && message.contains(part), "{message}");
+    }
 }
 
 #[test]
