@@ -147,6 +147,11 @@ fn a_number_of_cg_iterations_is_refused_beside_what_ends_a_solve_before() {
         (&["--cg-iterations", "50", "--cg-tolerance", "1e-8"], "cg.tolerance (--cg-tolerance) is 1e-8 too"),
         (&["--cg-iterations", "50", "--cg-max", "49"], "cg.max_iterations (--cg-max) is 49 too"),
         (&["--cg-iterations", "0"], "give 1 or more"),
+        (
+            &["--cg-iterations", "5", "--advection", "1,2,3"],
+            "of CG, and problem.advection (--advection) 1,2,3 takes gmres",
+        ),
+        (&["--cg-iterations", "5", "--solver", "bicgstab"], "only of CG, and cg.solver (--solver) is bicgstab"),
     ] {
         let message = refused(words).unwrap_err();
         assert!(message.starts_with("cg.iterations (--cg-iterations): ") && message.contains(part), "{message}");

@@ -2,11 +2,12 @@
 
 use super::model::MINIFE_ITERATIONS;
 use super::{Choice, Deck, Device, Nodes, ProblemDeck, ProblemKind, Solver};
+use crate::contraction::Variant;
 use crate::element::ElementType;
 use crate::files::NamedFile;
 use crate::fill::Kernel;
 use crate::mesh::{BoxSpec, CoordinateMap, vtu_files};
-use crate::space::allowed_cores;
+use crate::space::{Scan, allowed_cores};
 use crate::sparse::{Format, Precision};
 use crate::{Error, Result};
 use std::fmt::Display;
@@ -170,7 +171,11 @@ impl Deck {
             ("cg.iterations", self.cg_iterations().map(|iterations| iterations.to_string())),
         ];
         given.into_iter().find_map(|(key, value)| value.map(|value| (key, value))).map_or(Ok(()), |(key, value)| {
-            refuse(key, value, format!("only of CG, and {} is {solver}", with_flag("cg.solver")))
+            let why = match self.cg.solver {
+                Choice::Given(_) => format!("{} is {solver}", with_flag("cg.solver")),
+                Choice::Auto => format!("{} {} takes {solver}", with_flag("problem.advection"), self.velocity()),
+            };
+            refuse(key, value, format!("only of CG, and {why}"))
         })
     }
 
@@ -179,16 +184,20 @@ impl Deck {
         if self.has_matrix() {
             return Ok(());
         }
-        let preconditioner = self.preconditioning().reads_crs().then_some(());
-        let given = [
-            ("matrix.format", self.matrix.format.given().map(|format| format.to_string())),
-            ("matrix.values", (self.matrix.values != Precision::F64).then(|| self.matrix.values.to_string())),
-            ("fill.kernel", self.fill.kernel.given().map(|kernel| kernel.to_string())),
-            ("cg.preconditioner", preconditioner.map(|_| self.preconditioning().to_string())),
+        let Deck { graph, fill, matrix, .. } = self;
+        let given: [(&str, bool, &dyn Display); 9] = [
+            ("graph.strategy", graph.strategy != Choice::Auto, &graph.strategy),
+            ("graph.scan", graph.scan != Scan::Auto, &graph.scan),
+            ("fill.kernel", fill.kernel != Choice::Auto, &fill.kernel),
+            ("fill.workset", fill.workset.is_some(), &fill.workset.unwrap_or(0)),
+            ("fill.layout", fill.layout != Choice::Auto, &fill.layout),
+            ("fill.variant", fill.variant != Variant::Auto, &fill.variant),
+            ("matrix.format", matrix.format != Choice::Auto, &matrix.format),
+            ("matrix.values", matrix.values != Precision::F64, &matrix.values),
+            ("cg.preconditioner", self.preconditioning().reads_crs(), &self.preconditioning()),
         ];
-        let given = given.into_iter().find_map(|(key, value)| value.map(|value| (with_flag(key), value)));
-        given.map_or(Ok(()), |(key, value)| {
-            let why = format!("{key} is {value}, and no matrix is stored; leave one of them out");
+        given.into_iter().find(|(_, is_given, _)| *is_given).map_or(Ok(()), |(key, _, value)| {
+            let why = format!("{} is {value}, and no matrix is stored; leave one of them out", with_flag(key));
             refuse("cg.operator", self.cg.operator, why)
         })
     }

@@ -133,8 +133,9 @@ mod tests {
 
     #[test]
     fn settings_of_a_matrix_are_refused_without_one() {
-        use super::Choice;
-        use crate::sparse::{Format, Precision};
+        use crate::contraction::Variant;
+        use crate::space::Layout;
+        use crate::sparse::Precision;
         let mut deck = Deck::default();
         deck.cg.operator = Operator::MatrixFree;
         deck.check().unwrap();
@@ -152,5 +153,10 @@ mod tests {
         refused(&|deck| deck.matrix.format = Choice::Given(Format::Pattern), "matrix.format (--format) is pattern");
         refused(&|deck| deck.matrix.values = Precision::F32, "matrix.values (--matrix) is f32");
         refused(&|deck| deck.fill.kernel = Choice::Given(Kernel::Fused), "fill.kernel (--kernel) is fused");
+        refused(&|deck| deck.graph.strategy = Choice::Given(graph::Strategy::Map), "graph.strategy (--graph) is map");
+        refused(&|deck| deck.graph.scan = Scan::Serial, "graph.scan (--scan) is serial");
+        refused(&|deck| deck.fill.workset = Some(64), "fill.workset (--workset) is 64");
+        refused(&|deck| deck.fill.layout = Choice::Given(Layout::Left), "fill.layout (--layout) is left");
+        refused(&|deck| deck.fill.variant = Variant::Flat, "fill.variant (--variant) is flat");
     }
 }
