@@ -34,16 +34,9 @@ pub(super) fn residual<S: Job>(space: &S, deck: &Deck, element: ElementType, kin
     let mesh = &made(space, &Solo, element, part)?;
     let coords = space.download(&mesh.node_coord)?;
     let dofs = kind.dofs();
-    let graph = match deck.has_matrix() {
-        true => {
-            let strategy = deck.graph.strategy.or_default();
-            let nodes = graph::build(space, &mesh.elem_node, mesh.map.owned_count(), strategy)?;
-            Some(space.dof_graph(nodes, dofs)?)
-        }
-        false => None,
-    };
+    let nodes = graph::build(space, &mesh.elem_node, mesh.map.owned_count(), deck.graph.strategy.or_default())?;
     let input = ProblemInput { deck, links, mesh, coarse: &[], phases: &phases, progress: &silent };
-    let mut problem = Problem::new(space, input, graph)?;
+    let mut problem = Problem::new(space, input, Some(space.dof_graph(nodes, dofs)?))?;
     let mut residual_of = |field: &dyn Fn([f64; 3], usize) -> f64| -> Result<Vec<f64>> {
         let values: Vec<f64> = coords.iter().flat_map(|&x| (0..dofs).map(move |c| field(x, c))).collect();
         let (mut x, mut residual): (_, Array<S, f64>) = (space.upload(&values)?, space.zeros(problem.rows())?);

@@ -8,7 +8,7 @@ use crate::comm::{Links, Solo};
 use crate::element::ElementType;
 use crate::graph;
 use crate::mesh::{BoxPart, BoxSpec, CoordinateMap, Mesh, MeshSpace};
-use crate::run::deck::{Choice, Nodes, Preconditioning, ProblemKind};
+use crate::run::deck::{Choice, Nodes, Operator, Preconditioning, ProblemKind};
 use crate::run::strategies::{difference, numbers, unequal};
 use crate::run::{Deck, Job, Phases, Problem, ProblemInput, silent, solution_on, solve_on};
 use crate::solve::{CgSlot, CgSteps, CgVariant, CgVectors, NonlinearProblem, Quotient};
@@ -43,7 +43,9 @@ pub(super) fn check<S: Job>(space: &S, check: &mut dyn FnMut(String, f64, Result
     check("cg with amg, one Newton step".into(), 1e-6, steps(space, serial, &with_aggregates).map(|steps| steps[1]));
     check("the whole job".into(), 1e-5, job(space, serial));
     for (problem, element) in MODELS {
-        check(format!("{problem} on {element}"), 1e-5, model(space, serial, problem, element));
+        for (operator, name) in Operator::ALL {
+            check(format!("{problem} on {element}, {name}"), 1e-5, model(space, serial, (problem, element), operator));
+        }
     }
     Ok(())
 }
@@ -159,14 +161,20 @@ fn job<S: Job>(space: &S, serial: &Threads) -> Result<f64> {
     Ok((found.error_l2 / expected.error_l2 - 1.0).abs())
 }
 
-/// Returns the largest difference of the solution of a problem on an element type; infinite if it is not verified.
-fn model<S: Job>(space: &S, serial: &Threads, problem: ProblemKind, element: ElementType) -> Result<f64> {
+/// Returns the largest difference of a solution from that with a matrix; infinite if it is not verified.
+fn model<S: Job>(
+    space: &S,
+    serial: &Threads,
+    (problem, element): (ProblemKind, ElementType),
+    operator: Operator,
+) -> Result<f64> {
     let mut deck = Deck::default();
     (deck.problem.kind, deck.mesh.element) = (problem, element);
     deck.mesh.nodes = Nodes::new([13, 9, 11]).ok();
     deck.mesh.map = CoordinateMap::TWIST;
-    let found = solution_on(space, &deck, &Solo, &silent)?;
     let expected = solution_on(serial, &deck, &Solo, &silent)?;
+    deck.cg.operator = operator;
+    let found = solution_on(space, &deck, &Solo, &silent)?;
     let field = space.download(&found.field)?;
     Ok(if found.report.verified { difference(&field, &expected.field) } else { f64::INFINITY })
 }
