@@ -139,6 +139,15 @@ fn advection_is_solved_by_the_methods_for_any_matrix() {
     }
     let (_, text, _) = run(&["--problem", "poisson", "--nodes", "5", "--advection", "40,0,0", "--device", "cpu"]);
     assert!(text.contains("h |v| / k is 10.0 along an axis; above 2 the field may oscillate"), "{text}");
+    assert!(!text.contains("jacobi"), "{text}");
+    // Where advection prevails Gauss-Seidel stagnates and Jacobi does not: the note before the solve names both.
+    let prevails = ["--problem", "poisson", "--nodes", "17", "--advection", "300,0,0", "--device", "cpu"];
+    for (preconditioner, code, note) in [("gauss-seidel", 3, true), ("jacobi", 0, false)] {
+        let more = ["--preconditioner", preconditioner, "--cg-max", "400"];
+        let (found, text, err) = run(&[&prevails[..], &more].concat());
+        let why = format!("or jacobi, since cg.preconditioner (--preconditioner) {preconditioner} may not converge");
+        assert!(found == code && text.contains(&why) == note, "{preconditioner}: {text}{err}");
+    }
     // Where all nodes are fixed there is no step, and no preconditioner.
     for preconditioner in ["gauss-seidel", "ic0", "amg"] {
         let (code, text, _) = run(&["--nodes", "2x2x2", "--preconditioner", preconditioner, "--device", "cpu"]);

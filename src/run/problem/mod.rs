@@ -40,7 +40,7 @@ pub(super) use case::Case;
 pub use input::ProblemInput;
 pub use linear::LevelNumbers;
 
-use super::deck::{Choice, Solver};
+use super::deck::{Choice, Preconditioning, Solver, with_flag};
 use super::{Event, Job};
 use crate::blas::Collective;
 use crate::comm::{Halo, agree};
@@ -234,12 +234,19 @@ impl<'a, S: Job> Problem<'a, S> {
     }
 }
 
-/// What to say of elements that are too large for the velocity.
+/// Warns of elements that are too large for the velocity, and of preconditioners that fail there.
 fn coarse_for_advection<S: Job>(discrete: &Discrete<'_, S>) -> Option<String> {
-    let ratio = discrete.case.advection_ratio(discrete.input.deck, discrete.input.mesh.spec());
+    let deck = discrete.input.deck;
+    let ratio = discrete.case.advection_ratio(deck, discrete.input.mesh.spec());
+    let more = match deck.preconditioning() {
+        stalls @ (Preconditioning::GaussSeidel | Preconditioning::Multigrid) => {
+            format!(", or jacobi, since {} {stalls} may not converge", with_flag("cg.preconditioner"))
+        }
+        _ => String::new(),
+    };
     (ratio > 2.0).then(|| {
         format!(
-            "problem.advection (--advection): h |v| / k is {ratio:.1} along an axis; above 2 the field may oscillate: give more nodes"
+            "problem.advection (--advection): h |v| / k is {ratio:.1} along an axis; above 2 the field may oscillate: give more nodes{more}"
         )
     })
 }
