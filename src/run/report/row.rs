@@ -3,7 +3,25 @@
 use super::Report;
 
 /// Phases whose seconds are columns.
-const PHASES: [&str; 10] = ["mesh", "graph", "setup", "fill", "boundary", "ghosts", "cg", "spmv", "halo", "verify"];
+const PHASES: [&str; 17] = [
+    "kernels",
+    "memory",
+    "mesh",
+    "graph",
+    "setup",
+    "residual",
+    "nested",
+    "fill",
+    "boundary",
+    "ghosts",
+    "format",
+    "preconditioner",
+    "cg",
+    "spmv",
+    "apply",
+    "halo",
+    "verify",
+];
 
 impl Report {
     /// The names of the columns.
