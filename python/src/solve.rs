@@ -3,21 +3,13 @@
 use crate::errors::exception;
 use crate::threads::Pool;
 use minifenl::comm::{Links, Map, Solo};
-use minifenl::solve::{Jacobi, Method, NearNull, Options, SmoothedAggregation, SolveInfo, solve as solve_by};
+use minifenl::solve::{Jacobi, Method, NearNull, Options, SmoothedAggregation, SolveInfo, Sweeps, solve as solve_by};
 use minifenl::space::Threads;
 use minifenl::sparse::{CrsGraph, CrsMatrix};
 use minifenl::{Error, Result};
 use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyReadwriteArray1};
 use pyo3::prelude::*;
 use std::sync::Arc;
-
-/// A preconditioner by its name in Python.
-#[derive(Clone, Copy, PartialEq)]
-enum Preconditioner {
-    Identity,
-    Jacobi,
-    Aggregation,
-}
 
 /// Solves A x = b from x, with sorted rows of A; returns iterations, residual and norm of b. `points` are those of displacements.
 #[pyfunction]
@@ -42,13 +34,7 @@ pub fn solve(
         "cg" => Method::Cg,
         "gmres" => Method::Gmres { restart: 30 },
         "bicgstab" => Method::BiCgStab,
-        other => return Err(unknown("method", other, "cg, gmres or bicgstab")),
-    };
-    let preconditioner = match preconditioner {
-        "none" => Preconditioner::Identity,
-        "jacobi" => Preconditioner::Jacobi,
-        "amg" => Preconditioner::Aggregation,
-        other => return Err(unknown("preconditioner", other, "none, jacobi or amg")),
+        other => return Err(exception(unknown("method", other, "cg, gmres or bicgstab"))),
     };
     let threads = Pool::new(threads)?.threads()?;
     let (offsets, columns, values) = (offsets.as_slice()?, columns.as_slice()?, values.as_slice()?);
@@ -75,28 +61,31 @@ fn preconditioned(
     a: &CrsMatrix,
     (b, x): (&[f64], &mut [f64]),
     (rtol, atol, max_iterations, method): (f64, f64, usize, Method),
-    preconditioner: Preconditioner,
+    preconditioner: &str,
     near_null: impl FnOnce() -> Result<NearNull>,
 ) -> Result<SolveInfo> {
     let mut by = |preconditioner: Option<&mut dyn minifenl::solve::Preconditioner<Threads>>| {
         solve_by(threads, a, b, x, Options { rtol, atol, max_iterations, method, preconditioner, ..Options::default() })
     };
     match preconditioner {
-        Preconditioner::Identity => by(None),
-        Preconditioner::Jacobi => {
+        "none" => by(None),
+        "jacobi" => {
             let none = |row: usize| Error::Invalid(format!("A: row {row} has no entry on its diagonal"));
             let entry = |row: usize| a.get(row, row as u32).ok_or_else(|| none(row));
             let diagonal = (0..b.len()).map(entry).collect::<Result<Vec<f64>>>()?;
             by(Some(&mut Jacobi::new(threads, &diagonal)?))
         }
-        Preconditioner::Aggregation => {
+        "gauss-seidel" => by(Some(&mut Sweeps::gauss_seidel(threads, a)?)),
+        "ic0" => by(Some(&mut Sweeps::incomplete_cholesky(threads, a)?)),
+        "amg" => {
             let (links, map) = (Links::staged(&Solo), Map::new(b.len() as u64, b.len(), vec![])?);
             let mut levels = SmoothedAggregation::new(threads, &links, (a, &map), near_null()?)?;
             levels.with_cycle(a, |cycle| by(Some(cycle)))
         }
+        other => Err(unknown("preconditioner", other, "none, jacobi, gauss-seidel, ic0 or amg")),
     }
 }
 
-fn unknown(what: &str, found: &str, expected: &str) -> PyErr {
-    exception(Error::Invalid(format!("{what} {found}: expected {expected}")))
+fn unknown(what: &str, found: &str, expected: &str) -> Error {
+    Error::Invalid(format!("{what} {found}: expected {expected}"))
 }

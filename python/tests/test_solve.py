@@ -15,7 +15,7 @@ def laplace(n):
     return sp.csr_matrix(sum(sp.kron(sp.kron(*pair[:2]), pair[2]) for pair in [(line, one, one), (one, line, one), (one, one, line)]))
 
 
-@pytest.mark.parametrize("preconditioner", ["none", "jacobi", "amg"])
+@pytest.mark.parametrize("preconditioner", ["none", "jacobi", "gauss-seidel", "ic0", "amg"])
 @pytest.mark.parametrize("threads", [1, 2])
 def test_solutions_are_those_of_a_direct_solver(preconditioner, threads):
     a = laplace(9)

@@ -55,7 +55,8 @@ def solve(
     method : str
         ``cg``, ``gmres`` (restarted after 30) or ``bicgstab``.
     preconditioner : str
-        ``amg``: a cycle of smoothed aggregation; ``jacobi``; ``none``.
+        ``amg``: a cycle of smoothed aggregation; ``ic0``: incomplete Cholesky factors without fill, for symmetric matrices;
+        ``gauss-seidel``: symmetric, by colours; ``jacobi``; ``none``.
     dofs : int
         Unknowns per node, one after another in x; for ``amg``.
     points : array_like, (n / 3, 3), optional
@@ -71,7 +72,7 @@ def solve(
     Raises
     ------
     ValueError
-        For a matrix that is not square, arrays of other lengths, a diagonal that is zero or negative with ``amg``.
+        For a matrix that is not square, arrays of other lengths, a diagonal that is zero or negative with ``amg``, that is zero or missing with ``ic0`` and ``gauss-seidel``.
     RuntimeError
         Where the method does not converge or breaks down; the text has iterations and residual.
     """
