@@ -46,7 +46,7 @@ pub struct Strategies {
     /// End the job if a rank waits longer for other ranks [default: no limit]
     #[arg(long, value_name = "SECONDS", allow_hyphen_values = true)]
     timeout: Option<f64>,
-    /// Write the numbers as JSON
+    /// Write the numbers as JSON, or as YAML if FILE ends with .yaml
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     report: Option<PathBuf>,
 }
@@ -78,7 +78,7 @@ pub struct Verify {
     /// Threads [default: the cores allowed]
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     threads: Option<usize>,
-    /// Write the checks as JSON
+    /// Write the checks as JSON, or as YAML if FILE ends with .yaml
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     report: Option<PathBuf>,
 }
@@ -98,6 +98,12 @@ impl Verify {
 /// The flags of `sweep`, with those of the runs.
 #[derive(Debug, Args)]
 #[command(after_help = SWEEP)]
+// A sweep has sizes of its own, and writes tables of its own.
+#[command(mut_args(|flag| match flag.get_id().as_str() {
+    "append" | "vtk" | "nodes_per_rank" => flag.hide(true),
+    "report" => flag.help("Write the reports of all runs as JSON, or as YAML if FILE ends with .yaml"),
+    _ => flag,
+}))]
 pub struct Sweep {
     /// Runs of each size; times are medians
     #[arg(long, value_name = "N", default_value = "5", value_parser = clap::value_parser!(u16).range(1..=1000))]
@@ -108,7 +114,7 @@ pub struct Sweep {
     /// Write a row per run as CSV
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub csv: Option<PathBuf>,
-    /// Draw time per node against nodes as SVG
+    /// Draw time per node against nodes as SVG, into a FILE that ends with .svg
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub figure: Option<PathBuf>,
     /// The flags of a run
@@ -120,7 +126,7 @@ const SWEEP: &str = "\
 Example:
   minifenl sweep --nodes 16,32,64,128 --compare fill=scatter,gather --figure sweep.svg
 
---report FILE writes the reports of all runs as JSON. A size that fails ends the sweep; what was measured before is kept.";
+A size that fails ends the sweep; what was measured before is kept.";
 
 fn values(text: &str) -> Result<(String, Vec<String>), String> {
     let (flag, values) = text.split_once('=').unwrap_or_default();

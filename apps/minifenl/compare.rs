@@ -17,7 +17,7 @@ pub fn run(flags: &Compare) -> anyhow::Result<Exit> {
         );
     }
     if !comparison.verified[1] {
-        crate::look::say("error: B is not verified");
+        crate::look::fail("B is not verified");
         return Ok(Exit::NotVerified);
     }
     let above = comparison.above(limit);
@@ -27,7 +27,7 @@ pub fn run(flags: &Compare) -> anyhow::Result<Exit> {
     });
     let said: Vec<String> = said.collect();
     if !said.is_empty() {
-        crate::look::say(&format!("error: above {limit} times as long as in A: {}", said.join(", ")));
+        crate::look::fail(&format!("above {limit} times as long as in A: {}", said.join(", ")));
         return Ok(Exit::Slower);
     }
     Ok(Exit::Done)

@@ -2,6 +2,7 @@
 
 use crate::colour::{Tone, has_colours, paint};
 use clap::ColorChoice as Colour;
+use minifenl::error::printable;
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write, stderr, stdout};
 use std::sync::OnceLock;
@@ -48,14 +49,14 @@ pub fn say(line: &str) {
     let _ = stderr().write_all(format!("{line}\n").as_bytes());
 }
 
-/// The word before an error.
-pub fn error() -> String {
-    paint("error:", Tone::Bad, has_colours(Look::get().colour, stderr().is_terminal()))
+/// Says what failed; control characters are shown by their escapes.
+pub fn fail(text: &str) {
+    say(&format!("{} {}", word("error:", Tone::Bad), printable(text)));
 }
 
-/// The word before a note.
-pub fn note() -> String {
-    paint("note:", Tone::Note, has_colours(Look::get().colour, stderr().is_terminal()))
+/// The word before a message, in its colour.
+pub fn word(text: &str, tone: Tone) -> String {
+    paint(text, tone, has_colours(Look::get().colour, stderr().is_terminal()))
 }
 
 /// Finds `--color` in an invalid command line, so that messages use it.

@@ -24,6 +24,7 @@ mod compare;
 mod comparison;
 mod kernels;
 mod look;
+mod output;
 mod progress;
 mod startup;
 mod strategies;
@@ -33,14 +34,15 @@ mod verify;
 
 use args::Args;
 use args::commands::{Command, Compare};
+use colour::Tone;
 use look::{Look, Volume};
 use minifenl::Error;
 use minifenl::comm::{self, Communicator};
-use minifenl::error::printable;
-use minifenl::files::{NamedFile, NotWritten, OutputFile, TableFile, check_distinct};
+use minifenl::files::{NamedFile, TableFile, check_distinct};
 use minifenl::mesh::check_vtu;
 use minifenl::run::program::{self, Exit};
 use minifenl::run::{Deck, Device, Event, Report, ReportFormat, dry_run, same_settings, solution, solve};
+use output::{Output, of_flag};
 use progress::Terminal;
 use startup::Startup;
 use std::io::{IsTerminal, stderr, stdout};
@@ -151,7 +153,7 @@ fn task() -> anyhow::Result<Task> {
         None => {}
     }
     // Flags over deck.
-    let deck = args.flags.deck()?;
+    let deck = args.flags.deck().map_err(|error| of_flag("--input", error))?;
     Ok(match () {
         () if args.dump_deck => Task::Other(Other::Show(deck.to_toml()?)),
         () if args.kernel_info => Task::Other(Other::KernelInfo(deck.run.device)),
@@ -192,7 +194,7 @@ fn start(comm: &dyn Communicator, task: anyhow::Result<Task>, startup: Startup) 
         let tell = |text: &str| {
             // A status line may be open.
             let start = if stderr().is_terminal() { "\n" } else { "" };
-            look::say(&format!("{start}{} {text}", look::error()));
+            look::say(&format!("{start}{} {text}", look::word("error:", Tone::Bad)));
         };
         comm.limit_waits(Duration::from_secs_f64(seconds), Box::new(tell));
     }
@@ -203,6 +205,10 @@ fn start(comm: &dyn Communicator, task: anyhow::Result<Task>, startup: Startup) 
             strategies::run(&deck, rounds, comm).unwrap_or_else(|error| end_all(comm, &error))
         }
         Task::Sweep(plan) => sweep::run(&plan, comm).unwrap_or_else(|error| end_all(comm, &error)),
+        Task::Other(Other::Verify(_)) if comm.size() > 1 => {
+            let one = "verify: checks the device of one process; start it without mpirun";
+            together::<Exit>(comm, Err(Error::Invalid(one.into()).into())).unwrap_or_else(|exit| exit)
+        }
         Task::Other(other) => together(comm, alone(other)).unwrap_or_else(|exit| exit),
     }
 }
@@ -228,7 +234,7 @@ fn together<T>(comm: &dyn Communicator, result: anyhow::Result<T>) -> Result<T, 
     match result {
         Err(error) if failing.lowest == comm.rank() => {
             let rank = if failing.all { String::new() } else { format!("rank {}: ", comm.rank()) };
-            look::say(&format!("{} {rank}{}", look::error(), printable(&format!("{error:#}"))));
+            look::fail(&format!("{rank}{error:#}"));
             Err(Exit::before_work(error.as_ref()))
         }
         // The others end with 0, so that the launcher neither ends the rank that speaks nor hides its code.
@@ -242,7 +248,7 @@ fn without_ranks(error: &anyhow::Error) -> Exit {
     let rank = comm::launched_rank().unwrap_or(0);
     thread::sleep(Duration::from_secs(2 * rank.min(10) as u64));
     let name = if rank == 0 { String::new() } else { format!("rank {rank}: ") };
-    look::say(&format!("{} {name}{}", look::error(), printable(&format!("{error:#}"))));
+    look::fail(&format!("{name}{error:#}"));
     Exit::before_work(error.as_ref())
 }
 
@@ -258,13 +264,13 @@ fn job(deck: &Deck, input: Input, comm: &dyn Communicator) -> anyhow::Result<Exi
     let is_first = comm.rank() == 0;
     let path = deck.run.report.as_deref();
     let to_stdout = path == Some(Path::new("-"));
-    let path = path.filter(|_| is_first && !to_stdout);
-    let file = comm::agree(comm, path.map(OutputFile::create).transpose().map_err(as_report))?;
+    let file = Output::open("run.report (--report)", path.filter(|_| !to_stdout), comm)?;
     let table = deck.run.append.as_deref().filter(|_| is_first);
     let table = table.map(|path| TableFile::open(path, &Report::csv_header())).transpose();
-    let table = comm::agree(comm, table.map_err(as_report))?;
-
-    deck.run.vtk.as_ref().map_or(Ok(()), |path| check_vtu(path, comm))?;
+    let of_table = |error| of_flag("run.append (--append)", error);
+    let table = comm::agree(comm, table.map_err(of_table))?;
+    let of_vtk = |error| of_flag("run.vtk (--vtk)", error);
+    deck.run.vtk.as_ref().map_or(Ok(()), |path| check_vtu(path, comm)).map_err(of_vtk)?;
 
     // 5. Solve.
     let terminal = Terminal::new(is_first, deck);
@@ -286,38 +292,21 @@ fn job(deck: &Deck, input: Input, comm: &dyn Communicator) -> anyhow::Result<Exi
     };
     // Each file that fails is named. Ranks that heard of the failure of another one are quiet.
     let mut written = true;
-    match field.unwrap_or(Ok(())) {
+    match field.unwrap_or(Ok(())).map_err(of_vtk) {
         Ok(()) | Err(Error::Elsewhere { .. }) => {}
         Err(error) => {
             written = false;
-            look::say(&format!("{} {}{error}", look::error(), rank_of(comm, Some(&error))));
+            look::fail(&format!("{}{error}", rank_of(comm, Some(&error))));
         }
     }
-    if let Err(error) = table.map_or(Ok(()), |table| table.append(&report.csv_row()).map_err(as_report)) {
+    if let Err(error) = table.map_or(Ok(()), |table| table.append(&report.csv_row()).map_err(of_table)) {
         written = false;
-        look::say(&format!("{} {error}", look::error()));
+        look::fail(&error.to_string());
         // The row is on stderr, so that it can be added by hand.
         look::say(&report.csv_row());
     }
-    let text = path.map(|path| ReportFormat::of(path).text(&report)).transpose()?.unwrap_or_default();
-    if let Some(Err(lost)) = file.map(|file| file.write_or_copy(text.as_bytes())) {
-        let lost = NotWritten { error: as_report(lost.error), ..lost };
-        look::say(&format!("{} {lost}", look::error()));
-        if lost.copy.is_none() {
-            // The last place that is left: the log of the job.
-            look::say(&serde_json::to_string(&report)?);
-        }
-        written = false;
-    }
+    written &= file.map_or(Ok(true), |file| file.report(&report))?;
     shown.map(|_| if written { Exit::verdict(report.is_good()) } else { Exit::Failed })
-}
-
-/// Says of an error that its file is the report.
-fn as_report(error: Error) -> Error {
-    match error {
-        Error::File { path, reason } => Error::File { path, reason: format!("report: {reason}") },
-        error => error,
-    }
 }
 
 /// The table, or its last line with --quiet; the verdict in colours.
@@ -346,12 +335,7 @@ fn end_all(comm: &dyn Communicator, error: &anyhow::Error) -> Exit {
     if let Some(Error::Elsewhere { .. }) = error.downcast_ref() {
         return Exit::Done;
     }
-    look::say(&format!(
-        "{} {}{}",
-        look::error(),
-        rank_of(comm, error.downcast_ref()),
-        printable(&format!("{error:#}"))
-    ));
+    look::fail(&format!("{}{error:#}", rank_of(comm, error.downcast_ref())));
     match Exit::during_work(error.as_ref()) {
         Exit::Failed if comm.size() > 1 => comm.abort(1),
         exit => exit,

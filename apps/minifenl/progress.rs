@@ -1,6 +1,7 @@
 //! Progress for people: on stderr of the first rank, only where that is a terminal. Notices also go to log files, and so does
 //! everything with --verbose.
 
+use crate::colour::Tone;
 use crate::look::{self, Look, Volume};
 use crate::time_left::{TimeLeft, clock};
 use minifenl::run::program::StatusLine;
@@ -107,7 +108,7 @@ impl Terminal {
     fn notice(&self, text: &str) {
         self.line.borrow_mut().clear();
         if self.is_first && self.volume != Volume::Quiet {
-            look::say(&format!("{} {text}", look::note()));
+            look::say(&format!("{} {text}", look::word("note:", Tone::Note)));
         }
     }
 }

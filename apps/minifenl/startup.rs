@@ -38,7 +38,7 @@ fn wait(receiver: &Receiver<()>, limit: Duration, rank: usize) {
         let seconds = limit.as_secs_f64();
         let text =
             format!("rank {rank} waited for {seconds} s (run.timeout, --timeout): other ranks have not started MPI");
-        crate::look::say(&format!("{} {text}", crate::look::error()));
+        crate::look::fail(&text);
         process::exit(1);
     }
 }

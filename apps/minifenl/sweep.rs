@@ -1,4 +1,4 @@
-//! `minifenl sweep`: time per node of graph, fill and CG against the number of nodes, as table, CSV, JSON and figure.
+//! `minifenl sweep`: time per node of graph, fill and CG against the number of nodes, as table, CSV, report and figure.
 //!
 //! ```text
 //! for each size, for each trial, for each value of --compare: one run
@@ -12,7 +12,6 @@ mod table;
 
 pub use plan::Plan;
 
-use crate::look;
 use crate::progress::Terminal;
 use crate::show;
 use minifenl::Result;
@@ -57,13 +56,12 @@ pub fn run(plan: &Plan, comm: &dyn Communicator) -> anyhow::Result<Exit> {
     }
     let shown = show(&crate::result(&table::table(&runs, plan)));
     for (file, form) in files {
-        let content = match form {
-            Form::Csv => table::csv(&runs),
-            Form::Figure => figure::svg(&runs),
-            Form::Json => serde_json::to_string_pretty(&runs)? + "\n",
+        let is_written = match form {
+            Form::Csv => file.write(&table::csv(&runs)).is_ok(),
+            Form::Figure => file.write(&figure::svg(&runs)).is_ok(),
+            Form::Report => file.report(&runs)?,
         };
-        if let Err(lost) = file.write_or_copy(content.as_bytes()) {
-            look::say(&format!("{} {lost}", look::error()));
+        if !is_written {
             return Ok(Exit::Failed);
         }
     }
@@ -76,7 +74,7 @@ pub fn run(plan: &Plan, comm: &dyn Communicator) -> anyhow::Result<Exit> {
 enum Form {
     Csv,
     Figure,
-    Json,
+    Report,
 }
 
 fn measure(plan: &Plan, comm: &dyn Communicator, runs: &mut Vec<Run>) -> Result<()> {

@@ -1,15 +1,15 @@
 //! `minifenl verify`: a device against the mathematics, a line per check, for people on a new machine.
 
-use crate::{look, show};
-use minifenl::error::printable;
-use minifenl::files::OutputFile;
+use crate::output::Output;
+use crate::show;
+use minifenl::comm::Solo;
 use minifenl::run::program::Exit;
 use minifenl::run::{Check, Deck};
 use serde_json::{Value, json};
 
-/// Runs the checks, says how many passed and writes them as JSON where asked for; exit code 3 when one did not pass.
+/// Runs the checks, says how many passed and writes them as a report where asked for; exit code 3 when one did not pass.
 pub fn run(deck: &Deck) -> anyhow::Result<Exit> {
-    let file = deck.run.report.as_deref().map(OutputFile::create).transpose()?;
+    let file = Output::open("--report", deck.run.report.as_deref(), &Solo)?;
     let (mut tally, mut is_first) = (Tally::default(), true);
     // A reader that went away is no failure of the checks.
     let mut heading = |text: &str| {
@@ -20,14 +20,9 @@ pub fn run(deck: &Deck) -> anyhow::Result<Exit> {
     let Tally { passed, failed, skipped, checks } = tally;
     let word = if failed == 0 { "PASS" } else { "FAIL" };
     let shown = show(&format!("\n{word}: {passed} passed, {failed} failed, {skipped} not on this device\n"));
-    if let Some(file) = file {
-        let all = json!({ "passed": passed, "failed": failed, "skipped": skipped, "checks": checks });
-        if let Err(lost) = file.write_or_copy((serde_json::to_string_pretty(&all)? + "\n").as_bytes()) {
-            look::say(&format!("{} {}", look::error(), printable(&lost.to_string())));
-            return Ok(Exit::Failed);
-        }
-    }
-    shown.map(|_| Exit::verdict(failed == 0))
+    let all = json!({ "passed": passed, "failed": failed, "skipped": skipped, "checks": checks });
+    let is_written = file.map_or(Ok(true), |file| file.report(&all))?;
+    shown.map(|_| if is_written { Exit::verdict(failed == 0) } else { Exit::Failed })
 }
 
 #[derive(Default)]

@@ -48,7 +48,10 @@ fn a_report_above_the_limit_of_a_file_is_printed_and_the_old_one_kept() {
     assert_eq!((code, err.lines().count()), (1, 2), "{err}");
     assert!(out.lines().last().unwrap().starts_with("PASS: "), "{out}");
     let (message, copy) = err.split_once('\n').unwrap();
-    assert!(message.starts_with(&format!("error: {report}: report: ")) && message.contains("(ulimit -f)"), "{err}");
+    assert!(
+        message.starts_with(&format!("error: run.report (--report): {report}: ")) && message.contains("(ulimit -f)"),
+        "{err}"
+    );
     assert!(message.contains("; no copy could be written to "), "{err}");
     assert_eq!(serde_json::from_str::<serde_json::Value>(copy).unwrap()["verified"], true);
     assert_eq!((fs::read_to_string(&path).unwrap().as_str(), names(dir.path())), ("old", vec!["r.json".to_string()]));
@@ -63,8 +66,8 @@ fn a_file_for_vtk_above_the_limit_of_a_file_is_a_failure() {
         let (code, out, err) = sh(&format!("ulimit -f 1; $M {JOB} --vtk {vtk} {flags}"));
         assert_eq!((code, err.lines().count()), (1, lines), "{err}");
         assert!(out.lines().last().unwrap().starts_with("PASS: "), "{out}");
-        assert!(err.starts_with(&format!("error: {vtk}: ")) && err.contains("(ulimit -f)"), "{err}");
-        assert_eq!(err.contains(&format!("\nerror: {report}: report: ")), lines > 1, "{err}");
+        assert!(err.starts_with(&format!("error: run.vtk (--vtk): {vtk}: ")) && err.contains("(ulimit -f)"), "{err}");
+        assert_eq!(err.contains(&format!("\nerror: run.report (--report): {report}: ")), lines > 1, "{err}");
     }
     assert_eq!(names(dir.path()), [""; 0]);
 }
@@ -124,8 +127,10 @@ fn a_report_on_a_full_disk_is_copied_and_the_old_one_kept() {
     let copies = names(&temporary);
     assert_eq!(copies.len(), 1);
     let copy = temporary.join(&copies[0]);
-    let said =
-        format!("error: {disk}/r.json: report: No space left on device (os error 28); a copy is in {}", copy.display());
+    let said = format!(
+        "error: run.report (--report): {disk}/r.json: No space left on device (os error 28); a copy is in {}",
+        copy.display()
+    );
     assert!(err.starts_with(&said), "{err}");
     assert_eq!(json(&copy)["verified"], true);
 }

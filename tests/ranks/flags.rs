@@ -65,6 +65,10 @@ fn ranks_that_differ_in_what_to_do_are_refused_in_one_line() {
         assert_refused(&job(first, &second), &[word]);
         assert_refused(&job(&second, first), &[word]);
     }
+    // One process checks a device; ranks would repeat the checks and write one file.
+    let checks = folder.path().join("checks.json");
+    let verify: &[&str] = &["verify", "--report", checks.to_str().unwrap()];
+    assert_refused(&job(verify, verify), &["start it without mpirun"]);
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is written");
 }
 

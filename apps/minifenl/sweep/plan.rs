@@ -3,13 +3,14 @@
 use super::Form;
 use crate::args::Args;
 use crate::args::commands::{Command, Sweep};
-use minifenl::files::{NamedFile, OutputFile, check_distinct};
+use crate::output::{Output, of_flag};
+use minifenl::files::{NamedFile, check_distinct};
 use minifenl::run::Deck;
 use minifenl::run::program;
 use minifenl::{Error, Result};
 use std::ffi::OsString;
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The runs of a sweep.
 pub struct Plan {
@@ -18,7 +19,7 @@ pub struct Plan {
     pub values: Vec<String>,
     /// The decks of each size, one for each value.
     pub sizes: Vec<Vec<Deck>>,
-    outputs: Vec<(NamedFile, Form)>,
+    outputs: Vec<(&'static str, PathBuf, Form)>,
     input: Option<NamedFile>,
 }
 
@@ -39,8 +40,9 @@ impl Plan {
         }
         let sizes = (0..sweep.flags.nodes.len()).map(|at| decks.iter().map(|decks| decks[at].clone()).collect());
         let (csv, figure) = (sweep.csv.clone(), sweep.figure.clone());
-        let outputs = [("--csv", csv, Form::Csv), ("--figure", figure, Form::Figure), ("--report", report, Form::Json)];
-        let outputs = outputs.into_iter().filter_map(|(flag, path, form)| Some(((flag.into(), path?), form)));
+        let outputs =
+            [("--csv", csv, Form::Csv), ("--figure", figure, Form::Figure), ("--report", report, Form::Report)];
+        let outputs = outputs.into_iter().filter_map(|(flag, path, form)| Some((flag, path?, form)));
         let (trials, input) = (sweep.trials.into(), sweep.flags.input());
         Ok(Plan { trials, values, sizes: sizes.collect(), outputs: outputs.collect(), input })
     }
@@ -51,10 +53,10 @@ impl Plan {
     }
 
     /// The files, checked before the work: each can be written, and no two are one.
-    pub(super) fn files(&self) -> Result<Vec<(OutputFile, Form)>> {
-        let named = self.outputs.iter().map(|(named, _)| named.clone());
+    pub(super) fn files(&self) -> Result<Vec<(Output, Form)>> {
+        let named = self.outputs.iter().map(|(flag, path, _)| (flag.to_string(), path.clone()));
         check_distinct(&self.input.iter().cloned().chain(named).collect::<Vec<_>>())?;
-        self.outputs.iter().map(|((_, path), form)| Ok((OutputFile::create(path)?, *form))).collect()
+        self.outputs.iter().map(|(flag, path, form)| Ok((Output::create(flag, path)?, *form))).collect()
     }
 }
 
@@ -62,7 +64,7 @@ impl Plan {
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "a sweep of {} sizes, {} trials, {}", self.sizes.len(), self.trials, self.values.join(" "))?;
-        self.outputs.iter().try_for_each(|((flag, path), _)| write!(f, " {flag} {}", path.display()))
+        self.outputs.iter().try_for_each(|(flag, path, _)| write!(f, " {flag} {}", path.display()))
     }
 }
 
@@ -70,13 +72,14 @@ impl fmt::Display for Plan {
 fn with(flag: &str, value: &str) -> anyhow::Result<Box<Sweep>> {
     let mut words: Vec<OsString> = std::env::args_os().collect();
     words.push(format!("--{flag}={value}").into());
-    let args = program::parse_from::<Args>(words).map_err(|error| match program::said(&error) {
-        Err(error) => error,
-        Ok(_) => Error::Invalid(format!("--compare: --{flag} is no setting of a run")),
-    })?;
+    let refused = |why: String| Error::Invalid(format!("--compare {flag}={value}: {why}"));
+    let none = || refused(format!("--{flag} is no setting of a run"));
+    // The values of `--compare` are separated by the comma that some flags have within theirs.
+    let args = program::parse_from::<Args>(words)
+        .map_err(|error| program::said(&error).map_or_else(|error| refused(error.to_string()), |_| none()))?;
     match args.command {
         Some(Command::Sweep(sweep)) if flag != "nodes" => Ok(sweep),
-        _ => Err(Error::Invalid(format!("--compare: --{flag} is no setting of a run")).into()),
+        _ => Err(none().into()),
     }
 }
 
@@ -88,8 +91,12 @@ fn decks(sweep: &Sweep) -> anyhow::Result<Vec<Deck>> {
     // Sizes that do not suit the elements are refused now, not when their turn comes.
     let checked = |deck: Deck| deck.nodes(1).map(|_| deck);
     let decks = sweep.flags.nodes.iter().map(|&nodes| sweep.flags.deck_of(Some(nodes)).and_then(checked));
-    let decks = decks.collect::<Result<Vec<Deck>>>()?;
+    let decks = decks.collect::<Result<Vec<Deck>>>().map_err(|error| of_flag("--input", error))?;
     let run = &decks[0].run;
+    if let Some(path) = sweep.figure.as_ref().filter(|path| path.extension().is_none_or(|end| end != "svg")) {
+        let text = format!("--figure: `{}`: give a name that ends with .svg", path.display());
+        return Err(Error::Invalid(text).into());
+    }
     if run.vtk.is_some() || run.append.is_some() || run.report.as_deref() == Some(Path::new("-")) {
         let text = "a sweep writes --csv, --figure and --report FILE; leave out --vtk, --append and --report -";
         return Err(Error::Invalid(text.into()).into());

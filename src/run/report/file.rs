@@ -1,8 +1,8 @@
 //! File formats of a report: JSON or YAML.
 
-use super::Report;
 use super::yaml::yaml;
 use crate::{Error, Result};
+use serde::Serialize;
 use std::path::Path;
 
 /// File format of a report.
@@ -22,11 +22,11 @@ impl ReportFormat {
         if is_yaml { ReportFormat::Yaml } else { ReportFormat::Json }
     }
 
-    /// The report as text.
+    /// A report, or a list of such, as text.
     ///
     /// # Errors
     /// [`Error::Invalid`] if a value cannot be written.
-    pub fn text(self, report: &Report) -> Result<String> {
+    pub fn text<T: Serialize>(self, report: &T) -> Result<String> {
         let invalid = |error: serde_json::Error| Error::Invalid(format!("report: {error}"));
         match self {
             ReportFormat::Json => serde_json::to_string_pretty(report).map(|json| json + "\n").map_err(invalid),

@@ -37,6 +37,7 @@ fn strategies_are_compared_as_a_table_and_as_json() {
     assert!(out.lines().last().unwrap().starts_with("PASS: ") && out.contains("scatter, intrepid (papers)"), "{out}");
     let study = json(&path);
     assert_eq!((&study["verified"], &study["rounds"], &study["nodes"]), (&true.into(), &2.into(), &504.into()));
+    assert!(study["problem"] == "heat on hex8" && out.contains("\nproblem     heat on hex8\n"), "{out}");
     let provenance = &study["provenance"];
     assert_eq!(
         (&provenance["command"][1], &provenance["deck"]["mesh"]["nodes"]),
@@ -57,7 +58,8 @@ fn strategies_are_compared_as_a_table_and_as_json() {
         (&["strategies", "--graph", "map"], "--graph"),
         (&["strategies", "--threads", "0"], "run.threads"),
         (&["strategies", "--nodes", "8x8"], "expected N or NxNxN"),
-        (&["strategies", "--report", "no/such/dir/study.json"], "no/such/dir/study.json"),
+        (&["strategies", "--report", "no/such/dir/study.json"], "--report: no/such/dir/study.json: No such file"),
+        (&["verify", "--report", "no/such/dir/checks.json"], "--report: no/such/dir/checks.json: No such file"),
         (&["--nodes", "9", "strategies"], "strategies"),
     ] {
         let (code, out, err) = run(words);

@@ -104,7 +104,7 @@ fn runs_append_rows_to_a_table() {
     std::fs::write(&path, "a,b\n1,2\n").unwrap();
     let (code, out, err) = job("9", &[]);
     assert_eq!((code, out.as_str(), err.lines().count()), (2, "", 1), "{err}");
-    assert!(err.contains("runs.csv: report: has other columns"), "{err}");
+    assert!(err.starts_with("error: run.append (--append): ") && err.contains("runs.csv: has other columns"), "{err}");
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "a,b\n1,2\n");
     let both = report.to_str().unwrap();
     let same = run(&["--nodes", "9", "--device", "cpu", "--append", both, "--report", both]);

@@ -73,6 +73,13 @@ fn a_sweep_writes_what_its_reports_say() {
     totals.sort_by(f64::total_cmp);
     let shown: f64 = cells[9].parse().unwrap();
     assert!((shown / totals[1] - 1.0).abs() < 6e-3, "{line}, {totals:?}");
+    let yaml = dir.path().join("s.yaml");
+    assert_eq!(
+        run(&[&SWEEP[..], &["--nodes", "5", "--trials", "1", "--report", yaml.to_str().unwrap()]].concat()).0,
+        0
+    );
+    let text = read_to_string(&yaml).unwrap();
+    assert!(text.starts_with("- report:\n") && text.contains("\n  trial: 0\n"), "{text}");
     let svg = read_to_string(&figure).unwrap();
     assert_eq!(svg.matches("class=\"series\"").count(), 6);
     assert!(["graph fill=scatter", "cg fill=colour"].iter().all(|name| svg.contains(name)), "{svg}");
@@ -106,7 +113,7 @@ fn mistakes_in_a_sweep_are_found_before_the_work() {
     let dir = tempfile::tempdir().unwrap();
     let deck = dir.path().join("deck.toml");
     std::fs::write(&deck, "[mesh]\nnodes = 5\n").unwrap();
-    let (deck, csv, odd) = (deck.to_str().unwrap(), dir.path().join("s.csv"), dir.path().join("./s.csv"));
+    let (deck, csv, odd) = (deck.to_str().unwrap(), dir.path().join("s.svg"), dir.path().join("./s.svg"));
     let (csv, odd) = (csv.to_str().unwrap(), odd.to_str().unwrap());
     for (words, part) in [
         (&[][..], "--nodes"),
@@ -119,16 +126,27 @@ fn mistakes_in_a_sweep_are_found_before_the_work() {
         (&["--nodes", "5", "--compare", "fill=scatter,seem"], "seem"),
         (&["--nodes", "5", "--compare", "fill=scatter,scatter"], "changes no run"),
         (&["--nodes", "5", "--compare", "trials=1,2"], "changes no run"),
-        (&["--nodes", "5", "--compare", "colours=1,2"], "--colours"),
+        (&["--nodes", "5", "--compare", "colours=1,2"], "--compare colours=1: unexpected argument '--colours'"),
+        (&["--nodes", "5", "--compare", "advection=1,2"], "--compare advection=1: invalid value '1'"),
         (&["--nodes", "5", "--csv", csv, "--figure", odd], "--figure: this is --csv; give another file"),
+        (&["--nodes", "5", "--figure", "s.png"], "--figure: `s.png`: give a name that ends with .svg"),
+        (&["--nodes", "5", "--vtk", "s.vtu"], "leave out --vtk"),
         (&["--nodes", "5", "--csv", deck, "--input", deck], "--csv: this is the input deck"),
-        (&["--nodes", "5", "--csv", "no/such/dir/s.csv"], "no/such/dir/s.csv"),
+        (&["--nodes", "5", "--csv", "no/such/dir/s.csv"], "--csv: no/such/dir/s.csv: No such file"),
+        (&["--nodes", "5", "--input", "no/such/deck.toml"], "--input: no/such/deck.toml: No such file"),
         (&["--nodes", "5", "--report", "-"], "--report FILE"),
     ] {
         let (code, out, err) = run(&[&SWEEP[..], words].concat());
         assert_eq!((code, out.as_str(), err.lines().count()), (2, "", 1), "{words:?}: {err}");
         assert!(err.starts_with("error: ") && err.contains(part), "{words:?}: {err}");
     }
+    // Flags that a sweep refuses are not in its help.
+    let (code, help, _) = run(&["sweep", "--help"]);
+    assert!(
+        code == 0 && help.contains("--figure") && help.contains("reports of all runs as JSON, or as YAML"),
+        "{help}"
+    );
+    assert!(["--vtk", "--append", "--nodes-per-rank"].iter().all(|flag| !help.contains(flag)), "{help}");
     let (code, _, err) = run(&["--nodes", "5,6"]);
     assert!(code == 2 && err.contains("minifenl sweep"), "{err}");
 }
