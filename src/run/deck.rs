@@ -1,7 +1,8 @@
-//! The deck: everything a run depends on, as TOML sections with a default for every key.
+//! The deck: all settings of a run, as TOML sections with a default for every key.
 //!
 //! Unknown keys are refused. Each message is one line that names the key, and the line of the deck where it was parsed.
 
+mod by_name;
 mod check;
 mod choice;
 mod device;
@@ -18,7 +19,6 @@ mod tests;
 
 pub(super) use check::with_flag;
 pub use choice::Choice;
-pub(super) use choice::by_name;
 pub use device::{Chosen, Device};
 pub use lanes::RowLanes;
 pub use named::{Forcing, Operator, Preconditioning, Preset, ProblemKind, Solver};
@@ -35,7 +35,6 @@ use crate::solve::{CgParams, CgVariant};
 use crate::space::{Layout, Scan};
 use crate::sparse::{Format, Formats, MatrixStorage, Precision};
 use crate::{Error, Result, fill, graph};
-use lanes::row_lanes;
 use serde::{Deserialize, Serialize};
 use shape::{section, three_numbers};
 use std::path::PathBuf;
@@ -74,22 +73,20 @@ pub struct Deck {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct MeshDeck {
-    /// Nodes along the edges of the whole box; 64 when neither this nor `nodes_per_rank` is given.
+    /// Nodes along the edges of the whole box. It is 64 when neither this nor `nodes_per_rank` is given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nodes: Option<Nodes>,
-    /// Nodes along the edges of each rank's share, for weak scaling: the box grows with the ranks.
+    /// Nodes along the edges of each rank's share: the box grows with the ranks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nodes_per_rank: Option<Nodes>,
     /// Type of the elements. Those of degree 2 have a node at every half cell, which `nodes` counts.
-    #[serde(with = "by_name")]
     pub element: ElementType,
     /// The map from the uniform box to the mesh.
-    #[serde(with = "by_name")]
     pub map: CoordinateMap,
     /// Edges of the box.
     #[serde(deserialize_with = "three_numbers")]
     pub size: [f64; 3],
-    /// Nodes that rank 0 of several ranks owns above the mean, per cent of the mean, see [`BoxSpec::with_imbalance`].
+    /// Per cent of the mean that rank 0 owns above it, see [`BoxSpec::with_imbalance`].
     pub imbalance: f64,
 }
 
@@ -111,7 +108,6 @@ impl Default for MeshDeck {
 #[serde(default, deny_unknown_fields)]
 pub struct ProblemDeck {
     /// Equation, boundary conditions and solution.
-    #[serde(with = "by_name")]
     pub kind: ProblemKind,
     /// Temperature at the lowest z.
     pub t_min: f64,
@@ -133,10 +129,8 @@ impl Default for ProblemDeck {
 #[serde(default, deny_unknown_fields)]
 pub struct GraphDeck {
     /// The algorithm; all give the same graph.
-    #[serde(with = "by_name")]
     pub strategy: Choice<graph::Strategy>,
-    /// How the lengths of rows become offsets on a host; a GPU's scan is always parallel.
-    #[serde(with = "by_name")]
+    /// How a host turns lengths of rows into offsets. A GPU's scan is parallel.
     pub scan: Scan,
 }
 
@@ -145,23 +139,18 @@ pub struct GraphDeck {
 #[serde(default, deny_unknown_fields)]
 pub struct FillDeck {
     /// Who adds up the contributions to one entry.
-    #[serde(with = "by_name")]
     pub strategy: Choice<fill::Strategy>,
-    /// How an element matrix is computed; `auto` is fused where that kernel exists, for heat on `hex8`.
-    #[serde(with = "by_name")]
+    /// How an element matrix is computed. `auto` is fused for heat on `hex8`.
     pub kernel: Choice<fill::Kernel>,
     /// Cells per workset of kernel `intrepid`; as many as suit the caches when not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workset: Option<usize>,
     /// Order of a workset's arrays in memory: cells fastest (`left`) or slowest.
-    #[serde(with = "by_name")]
     pub layout: Choice<Layout>,
     /// Algorithm of the contractions of kernel `intrepid` on a GPU.
-    #[serde(with = "by_name")]
     pub variant: Variant,
     /// Where the derivatives of the equation come from. The kernels of heat on `hex8` have them by hand; other values take the general
     /// kernel.
-    #[serde(with = "by_name")]
     pub jacobian: Jacobian,
 }
 
@@ -170,13 +159,10 @@ pub struct FillDeck {
 #[serde(default, deny_unknown_fields)]
 pub struct MatrixDeck {
     /// Storage format of the matrix for products.
-    #[serde(with = "by_name")]
     pub format: Choice<Format>,
     /// Type of the stored values that products read.
-    #[serde(with = "by_name")]
     pub values: Precision,
     /// Threads that share a row of a product in CRS on a GPU.
-    #[serde(serialize_with = "by_name::serialize", deserialize_with = "row_lanes")]
     pub lanes: RowLanes,
 }
 
@@ -189,7 +175,6 @@ pub struct NewtonDeck {
     /// Iterations after which it is an error.
     pub max_iterations: usize,
     /// How accurately each step is solved for; `auto` is adaptive with a multigrid preconditioner.
-    #[serde(with = "by_name")]
     pub forcing: Choice<Forcing>,
 }
 
@@ -212,16 +197,12 @@ pub struct CgDeck {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub iterations: Option<usize>,
     /// Krylov method; `auto` is CG, or GMRES for a matrix that is not symmetric.
-    #[serde(with = "by_name")]
     pub solver: Choice<Solver>,
-    /// Variant of CG; `auto` is classic CG, or one launch for a small system on a GPU.
-    #[serde(with = "by_name")]
+    /// Variant of CG. `auto` is classic CG, or one launch for a small system on a GPU.
     pub variant: Choice<CgVariant>,
     /// What the solution multiplies by: a stored matrix or the elements.
-    #[serde(with = "by_name")]
     pub operator: Operator,
     /// What approximates the inverse of the matrix.
-    #[serde(with = "by_name")]
     pub preconditioner: Choice<Preconditioning>,
 }
 
@@ -244,22 +225,19 @@ impl Default for CgDeck {
 #[serde(default, deny_unknown_fields)]
 pub struct RunDeck {
     /// Algorithms of the settings that are left at `auto`.
-    #[serde(with = "by_name")]
     pub preset: Preset,
     /// Where the run computes.
-    #[serde(with = "by_name")]
     pub device: Device,
     /// Whether several ranks may use one GPU.
     pub share_gpu: bool,
     /// How values travel between ranks.
-    #[serde(with = "by_name")]
     pub halo: Choice<Transport>,
-    /// Whether runs on equally many ranks give the same bits, whatever the transport and the number of threads.
+    /// Whether runs on equally many ranks give the same bits. Transport and threads do not matter then.
     pub deterministic: bool,
     /// Threads of each rank; the cores allowed to the rank when not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threads: Option<usize>,
-    /// Seconds that a rank waits for other ranks before it ends the job; no limit when not given.
+    /// Seconds that a rank waits for others before it ends the job; no limit when not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout: Option<f64>,
     /// Where the report goes: JSON, or YAML for `.yaml`; `-` is the standard output.
@@ -271,7 +249,7 @@ pub struct RunDeck {
     /// Where mesh and temperature go, as files for VTK.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vtk: Option<PathBuf>,
-    /// Whether the run measures this machine's triad bandwidth; where that takes less than 2 % of its time when not given.
+    /// Whether the run measures the triad bandwidth. If not given, where that takes less than 2 % of its time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub triad: Option<bool>,
 }

@@ -1,4 +1,4 @@
-//! The forecast of a run without the run: sizes of the parts, memory by stage, what is free, and whether it fits.
+//! The forecast of a run: sizes of the parts, memory by stage, what is free.
 //!
 //! Allocates nothing that grows with the mesh. Without a usable GPU, a run on a GPU is forecast too; its free memory is unknown
 //! then, and nothing is compared.
@@ -6,7 +6,7 @@
 mod table;
 
 use super::choices::forecast;
-use super::deck::{Chosen, Preconditioning, Solver};
+use super::deck::Chosen;
 use super::driver::device;
 use super::forecast::{Choices, Forecast, Sizes};
 use super::meshes::preconditioned;
@@ -18,7 +18,6 @@ use crate::Error;
 use crate::Result;
 use crate::comm::{Communicator, agree, default_threads, failing};
 use crate::mesh::BoxPart;
-use crate::solve::CgVariant;
 use crate::space::{FreeMemory, Serial, Threads};
 
 /// Sizes and memory of one rank.
@@ -30,7 +29,7 @@ pub struct RankForecast {
     pub sizes: Sizes,
     /// Its memory by stage.
     pub forecast: Forecast,
-    /// Bytes that are free for its stages and, on a GPU, for its staging on the host; `None` where the GPU is not there.
+    /// Bytes that are free for its stages, and for its staging on the host. `None` where the GPU is not there.
     pub free: Option<[u64; 2]>,
 }
 
@@ -55,7 +54,7 @@ pub struct DryRun {
     pub choices: Choices,
     /// Method and preconditioner of the linear solves, such as "CG classic with mg".
     pub solver: String,
-    /// The rank that needs the most memory, the lowest of them; the same on all ranks.
+    /// The lowest rank that needs the most memory; the same on all ranks.
     pub largest: RankForecast,
     /// Whether all ranks fit; `None` where the free memory of some rank is unknown.
     pub fits: Option<bool>,
@@ -112,19 +111,14 @@ fn of_ranks<S: Job>(
     let own = RankForecast { rank: comm.rank(), sizes, forecast: own, free: free.map(|free| [free, on_host]) };
     let is_unknown = failing(comm, own.free.is_none()).is_some();
     let fits = failing(comm, own.check(comm).is_err()).is_none();
-    // The rank that needs the most memory at its peak, the lowest of them. Numbers below 2^53 are exact in f64.
-    let mine = own.forecast.peak() as f64;
-    let mut most = [mine];
-    comm.all_max(&mut most);
-    let mut lowest = [if mine == most[0] { -(comm.rank() as f64) } else { f64::NEG_INFINITY }];
-    comm.all_max(&mut lowest);
-    let rank = -lowest[0] as usize;
-    // Its threads and its free memory, which the others do not know.
+    // The rank that needs the most memory at its peak, the lowest of them, with its threads and its free memory, which the others do not
+    // know. Numbers below 2^53 are exact in f64.
     let [free, on_host] = own.free.unwrap_or_default();
-    let mut known = [threads as u64, free, on_host]
-        .map(|number| if rank == comm.rank() { number as f64 } else { f64::NEG_INFINITY });
-    comm.all_max(&mut known);
-    let [of_rank, free, on_host] = known.map(|number| number as u64);
+    let all = comm.all_gather(&[own.forecast.peak(), threads as u64, free, on_host].map(|number| number as f64))?;
+    let all = all.as_chunks::<4>().0;
+    let most = all.iter().map(|rank| rank[0]).fold(0.0, f64::max);
+    let rank = all.iter().position(|rank| rank[0] == most).unwrap_or(0);
+    let [_, of_rank, free, on_host] = all[rank].map(|number| number as u64);
     let part = agree(comm, BoxPart::new(spec, rank, comm.size()))?;
     let (sizes, _, of_rank) = forecast::<S>([rank, comm.size()], &part, &case, deck, of_rank as usize);
     let largest = RankForecast { rank, sizes, forecast: of_rank, free: own.free.map(|_| [free, on_host]) };
@@ -137,22 +131,12 @@ fn of_ranks<S: Job>(
         ranks: comm.size(),
         threads,
         device,
-        solver: solver_of(deck, choices.variant),
+        solver: deck.solver().described(&choices.variant, deck.preconditioning()),
         choices,
         largest,
         fits: (!is_unknown).then_some(fits),
         own,
     })
-}
-
-/// Method and preconditioner in words.
-fn solver_of(deck: &Deck, variant: CgVariant) -> String {
-    let title = deck.solver().title();
-    let method = if deck.solver() == Solver::Cg { format!("{title} {variant}") } else { title.into() };
-    match deck.preconditioning() {
-        Preconditioning::None => method,
-        preconditioner => format!("{method} with {preconditioner}"),
-    }
 }
 
 impl RankForecast {
@@ -166,7 +150,7 @@ impl RankForecast {
 }
 
 impl DryRun {
-    /// Rejects a run that does not fit, with the error that the run itself would end with. Collective.
+    /// Rejects a run that does not fit, with the error of the run itself. Collective.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`] on the lowest rank that does not fit,

@@ -1,4 +1,4 @@
-//! The result of a run, for programs (JSON, keys as the fields; YAML; a row of CSV) and for people ([`Report::table`]).
+//! The result of a run: JSON, YAML, a row of CSV, and a table for people.
 //! `docs/report.schema.json` describes the keys.
 //!
 //! Numbers that are not finite become `null` in JSON.
@@ -22,17 +22,17 @@ pub use phase::{NOISY, PhaseReport, SpreadReport};
 pub use rating::RatingReport;
 
 use super::Deck;
-use super::deck::{Operator, Preconditioning, ProblemKind, Solver, by_name};
+use super::deck::{Operator, Preconditioning, ProblemKind, Solver};
 use super::provenance::ProvenanceReport;
 use crate::element::ElementType;
 use crate::element::equations::Heat;
 use crate::space::Scan;
 use crate::sparse::{Format, Precision};
 use crate::{Error, fill, graph};
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Version of the keys of a report, as `docs/report.schema.json` lists them; it grows when one changes its meaning or goes.
+/// Version of the keys of a report, as `docs/report.schema.json` lists them. It grows when one changes its meaning or goes.
 pub const SCHEMA_VERSION: u32 = 1;
 
 /// Everything a run has to say.
@@ -68,9 +68,9 @@ pub struct Report {
     pub newton_iterations: usize,
     /// CG iterations, the sum over the Newton steps.
     pub cg_iterations: usize,
-    /// Sums over all ranks in CG, the sum over the Newton steps; on one rank they are sums over the device or the threads.
+    /// Sums over all ranks in CG, for all Newton steps. On one rank they are sums over the device or the threads.
     pub cg_reductions: usize,
-    /// ||F|| at the boundary values with zeros elsewhere, if Newton's method began at the interpolated solution of coarser boxes instead.
+    /// ||F|| at the boundary values with zeros elsewhere, after a start from coarser boxes.
     pub plain_start_residual: Option<f64>,
     /// One line per Newton residual.
     pub history: Vec<HistoryReport>,
@@ -81,7 +81,7 @@ pub struct Report {
     pub stopped: Option<Error>,
     /// max |u - exact| / max |exact|, over nodes (heat on `hex8`) or quadrature points.
     pub error_max: f64,
-    /// sqrt(sum (u - exact)^2 / sum exact^2), over the nodes for heat on `hex8`; integrals for other runs.
+    /// sqrt(sum (u - exact)^2 / sum exact^2). Over the nodes for heat on `hex8`; integrals for other runs.
     pub error_l2: f64,
     /// What `error_max` may be, see [`Analytic::error_bound`](super::Analytic::error_bound).
     pub error_bound: f64,
@@ -92,7 +92,7 @@ pub struct Report {
     /// Seconds from the start of the mesh to the last check, on the slowest rank. The start of MPI and of the program, the bandwidth
     /// measurement and the report are not counted.
     pub total_seconds: f64,
-    /// Iterations of each CG solve if they were given (`--cg-iterations`); such a run is not judged. Null otherwise.
+    /// Iterations of each CG solve if they were given (`--cg-iterations`). Such a run is not judged. Null otherwise.
     pub cg_iterations_asked: Option<usize>,
     /// Whether the run is verified: `verdict` is empty.
     pub verified: bool,
@@ -120,7 +120,6 @@ pub struct Report {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ProblemReport {
     /// Its name.
-    #[serde(with = "by_name")]
     pub name: ProblemKind,
     /// Unknowns per node.
     pub components: usize,
@@ -153,7 +152,6 @@ impl ProblemReport {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MeshReport {
     /// Type of the elements.
-    #[serde(with = "by_name")]
     pub element: ElementType,
     /// Nodes along x, y, z.
     pub nodes: [u64; 3],
@@ -161,8 +159,7 @@ pub struct MeshReport {
     pub size: [f64; 3],
     /// The coordinate map.
     pub map: String,
-    /// Largest spacing of an element along z, see [`MeshSpace::spacing`](crate::mesh::MeshSpace::spacing); the largest extent for
-    /// other runs than heat on `hex8`.
+    /// Largest [`spacing`](crate::mesh::MeshSpace::spacing) of an element along z; the largest extent for other runs than heat on `hex8`.
     pub spacing: f64,
 }
 
@@ -191,13 +188,10 @@ pub struct PartitionReport {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StrategiesReport {
     /// Of the graph.
-    #[serde(with = "by_name")]
     pub graph: graph::Strategy,
-    /// Of the prefix sum of the graph's row lengths: serial if it is on any rank.
-    #[serde(with = "by_name")]
+    /// Of the prefix sum of row lengths: serial if it is on any rank.
     pub scan: Scan,
     /// Of the fill.
-    #[serde(with = "by_name")]
     pub fill: fill::Strategy,
     /// Atomic additions of one assembly of matrix and residual, over all ranks: all with `scatter`. Null with `gather`, whose rows
     /// write each sum once, and without a matrix.
@@ -205,38 +199,27 @@ pub struct StrategiesReport {
     /// Plain additions of one assembly: load, add, store. Null as `fill_atomic_adds`.
     pub fill_plain_adds: Option<u64>,
     /// Of the element.
-    #[serde(with = "by_name")]
     pub kernel: fill::Kernel,
     /// Calls of contractions by kernel `intrepid`, over all ranks and assemblies.
     pub contractions: BTreeMap<&'static str, u64>,
     /// The Krylov method.
-    #[serde(with = "by_name")]
     pub solver: Solver,
-    /// Variant of CG, or "pipelined in one launch"; `gmres` or `bicgstab` if one of these solves.
+    /// Variant of CG, or "pipelined in one launch"; else the name of the method.
     pub cg: String,
     /// What CG multiplies by. Without a matrix no graph is built.
-    #[serde(with = "by_name")]
     pub operator: Operator,
     /// What approximates the inverse of the matrix.
-    #[serde(with = "by_name")]
     pub preconditioner: Preconditioning,
     /// How values travel between ranks; null on 1 rank.
     pub halo: Option<String>,
     /// Storage format of the matrix for products; null without a matrix.
-    #[serde(serialize_with = "name_or_null")]
     pub format: Option<Format>,
     /// Why: "given", by flag, deck or preset, or what `auto` found; "no matrix" without one.
     pub format_reason: String,
     /// Bytes that a product moves per row, vectors included; null without a matrix.
     pub format_bytes_per_row: Option<f64>,
     /// Type of the stored values that products read.
-    #[serde(with = "by_name")]
     pub matrix_values: Precision,
-}
-
-/// Writes a name, or null.
-fn name_or_null<T: std::fmt::Display, S: Serializer>(name: &Option<T>, serializer: S) -> Result<S::Ok, S::Error> {
-    name.as_ref().map(ToString::to_string).serialize(serializer)
 }
 
 /// The pair map of graph strategy `map`, over all ranks. Counts that a GPU does not keep are null.
@@ -257,13 +240,13 @@ pub struct PairMapReport {
 }
 
 /// A level of the preconditioner.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct LevelReport {
-    /// Rows of the matrix, over all ranks.
+    /// Rows of the matrix; in a report, over all ranks.
     pub rows: u64,
-    /// Entries of its graph, over all ranks.
+    /// Entries of its graph, likewise.
     pub entries: u64,
-    /// Seconds of the level in one cycle, on the slowest rank.
+    /// Seconds of the level in one cycle; in a report, on the slowest rank.
     pub seconds: f64,
 }
 

@@ -43,7 +43,11 @@ pub(in crate::run) fn with_flag(key: &str) -> String {
 }
 
 fn refuse(key: &str, value: impl Display, why: impl Display) -> Result<()> {
-    Err(Error::Invalid(format!("{}: {value}: {why}", with_flag(key))))
+    refuse_if(true, key, value, why)
+}
+
+fn refuse_if(is_wrong: bool, key: &str, value: impl Display, why: impl Display) -> Result<()> {
+    if is_wrong { Err(Error::Invalid(format!("{}: {value}: {why}", with_flag(key)))) } else { Ok(()) }
 }
 
 impl Deck {
@@ -59,26 +63,21 @@ impl Deck {
         self.check_model()?;
         self.check_operator()?;
         self.check_solver()?;
-        if let Some(edge) = mesh.size.into_iter().find(|&edge| !(edge.is_finite() && edge > 0.0)) {
-            return refuse("mesh.size", edge, "give positive numbers");
+        let is_positive = |value: f64| value.is_finite() && value > 0.0;
+        for edge in mesh.size {
+            refuse_if(!is_positive(edge), "mesh.size", edge, "give positive numbers")?;
         }
-        if !(0.0..=BoxSpec::MOST_UNEVEN).contains(&mesh.imbalance) {
-            let range = format!("give per cent from 0 to {:e}", BoxSpec::MOST_UNEVEN);
-            return refuse("mesh.imbalance", mesh.imbalance, range);
-        }
-        if let CoordinateMap::Bubble(amplitude) | CoordinateMap::Twist(amplitude) = mesh.map
-            && !amplitude.is_finite()
-        {
-            return refuse("mesh.map", amplitude, "give a finite amplitude");
+        let range = 0.0..=BoxSpec::MOST_UNEVEN;
+        let why = format!("give per cent from 0 to {:e}", range.end());
+        refuse_if(!range.contains(&mesh.imbalance), "mesh.imbalance", mesh.imbalance, why)?;
+        if let CoordinateMap::Bubble(amplitude) | CoordinateMap::Twist(amplitude) = mesh.map {
+            refuse_if(!amplitude.is_finite(), "mesh.map", amplitude, "give a finite amplitude")?;
         }
         for (key, value) in [("problem.t_min", problem.t_min), ("problem.t_max", problem.t_max)] {
-            if !(value.is_finite() && value > 0.0) {
-                return refuse(key, value, "give a positive temperature");
-            }
+            refuse_if(!is_positive(value), key, value, "give a positive temperature")?;
         }
-        if problem.t_min == problem.t_max {
-            return refuse("problem.t_max", problem.t_max, "equal to problem.t_min: no conductivity solves that");
-        }
+        let why = "equal to problem.t_min: no conductivity solves that";
+        refuse_if(problem.t_min == problem.t_max, "problem.t_max", problem.t_max, why)?;
         if let Some(seconds) = run.timeout.filter(|seconds| !(*seconds > 0.0 && *seconds <= MAX_TIMEOUT)) {
             return refuse("run.timeout", seconds, format!("give seconds above 0 and up to {MAX_TIMEOUT:e}"));
         }
@@ -89,18 +88,15 @@ impl Deck {
         let is_crs = self.resolved().matrix.format == Choice::Given(Format::Crs);
         self.matrix.lanes.check(is_crs && run.device != Device::Cpu)?;
         for (key, value) in [("newton.tolerance", newton.tolerance), ("cg.tolerance", self.cg_tolerance())] {
-            if !(value > 0.0 && value < 1.0) {
-                return refuse(key, value, "give a number between 0 and 1");
-            }
+            refuse_if(!(value > 0.0 && value < 1.0), key, value, "give a number between 0 and 1")?;
         }
         positive("newton.max_iterations", newton.max_iterations)?;
         positive("fill.workset", self.fill.workset.unwrap_or(1))?;
         positive("cg.max_iterations", cg.max_iterations)?;
         self.check_iterations()?;
         for (key, path) in [("run.report", &run.report), ("run.append", &run.append)] {
-            if path.as_ref().is_some_and(|path| path.as_os_str().is_empty()) {
-                return refuse(key, "``", "give a file name");
-            }
+            let is_empty = path.as_ref().is_some_and(|path| path.as_os_str().is_empty());
+            refuse_if(is_empty, key, "``", "give a file name")?;
         }
         if let Some(path) = run.vtk.as_ref().filter(|path| path.extension().is_none_or(|end| end != "vtu")) {
             return refuse("run.vtk", format!("`{}`", path.display()), "give a name that ends with .vtu");
@@ -111,33 +107,24 @@ impl Deck {
     /// Checks that problem and element go together with the other settings.
     fn check_model(&self) -> Result<()> {
         let (element, kind) = (self.mesh.element, self.problem.kind);
-        if element.dim() != 3 {
-            let volumes = ElementType::volume_names();
-            return refuse("mesh.element", element, format!("the box has 3 dimensions; choose one of {volumes}"));
-        }
+        let why = format!("the box has 3 dimensions; choose one of {}", ElementType::volume_names());
+        refuse_if(element.dim() != 3, "mesh.element", element, why)?;
         let (given, default) = (&self.problem, ProblemDeck::default());
         for (key, value, default) in
             [("problem.t_min", given.t_min, default.t_min), ("problem.t_max", given.t_max, default.t_max)]
         {
-            if kind != ProblemKind::Heat && value != default {
-                let why =
-                    format!("only the problem heat has temperatures, and {} is {kind}", with_flag("problem.kind"));
-                return refuse(key, value, why);
-            }
+            let why = format!("only the problem heat has temperatures, and {} is {kind}", with_flag("problem.kind"));
+            refuse_if(kind != ProblemKind::Heat && value != default, key, value, why)?;
         }
-        if !self.problem.advection.iter().all(|v| v.is_finite()) {
-            return refuse("problem.advection", self.velocity(), "give three finite numbers");
-        }
-        if !self.has_fused_kernel() && self.fill.kernel == Choice::Given(Kernel::Fused) {
-            let this = self.described();
-            let why = format!("only problem heat on hex8 has this kernel, and this is {this}; give auto or table");
-            return refuse("fill.kernel", Kernel::Fused, why);
-        }
-        if kind == ProblemKind::Minife && (self.mesh.size != [1.0; 3] || self.mesh.nodes_per_rank.is_some()) {
-            let why = "its box is the unit cube; give mesh.nodes (--nodes) and leave out mesh.size (--size)";
-            return refuse("problem.kind", kind, why);
-        }
-        Ok(())
+        let is_finite = self.problem.advection.iter().all(|v| v.is_finite());
+        refuse_if(!is_finite, "problem.advection", self.velocity(), "give three finite numbers")?;
+        let this = self.described();
+        let why = format!("only problem heat on hex8 has this kernel, and this is {this}; give auto or table");
+        let is_fused = self.fill.kernel == Choice::Given(Kernel::Fused);
+        refuse_if(is_fused && !self.has_fused_kernel(), "fill.kernel", Kernel::Fused, why)?;
+        let is_unit = self.mesh.size == [1.0; 3] && self.mesh.nodes_per_rank.is_none();
+        let why = "its box is the unit cube; give mesh.nodes (--nodes) and leave out mesh.size (--size)";
+        refuse_if(kind == ProblemKind::Minife && !is_unit, "problem.kind", kind, why)
     }
 
     /// The velocity as `--advection` takes it.
@@ -148,24 +135,19 @@ impl Deck {
     /// Checks that the Krylov method suits the matrix and the other settings of a solve.
     fn check_solver(&self) -> Result<()> {
         let (solver, kind) = (self.solver(), self.problem.kind);
-        if self.has_advection() && matches!(kind, ProblemKind::Elasticity | ProblemKind::Minife) {
-            let why =
-                format!("{} is {kind}; only heat, poisson and diffusion have advection", with_flag("problem.kind"));
-            return refuse("problem.advection", self.velocity(), why);
-        }
-        if self.has_advection() && self.preconditioning().needs_symmetry() {
-            let why = "needs a symmetric matrix, and problem.advection (--advection) is given; give mg, chebyshev, gauss-seidel or jacobi";
-            return refuse("cg.preconditioner", self.preconditioning(), why);
-        }
+        let (is_advected, preconditioner) = (self.has_advection(), self.preconditioning());
+        let has_none = matches!(kind, ProblemKind::Elasticity | ProblemKind::Minife);
+        let why = format!("{} is {kind}; only heat, poisson and diffusion have advection", with_flag("problem.kind"));
+        refuse_if(is_advected && has_none, "problem.advection", self.velocity(), why)?;
+        let why = "needs a symmetric matrix, and problem.advection (--advection) is given; give mg, chebyshev, gauss-seidel or jacobi";
+        refuse_if(is_advected && preconditioner.needs_symmetry(), "cg.preconditioner", preconditioner, why)?;
         if solver == Solver::Cg {
             let why = "the matrix is not symmetric with problem.advection (--advection); give auto, gmres or bicgstab";
-            return if self.has_advection() { refuse("cg.solver", solver, why) } else { Ok(()) };
+            return refuse_if(is_advected, "cg.solver", solver, why);
         }
-        if self.cg.iterations.is_none() && self.cg_iterations().is_some() {
-            let why =
-                format!("does {MINIFE_ITERATIONS} iterations of CG; give cg.tolerance (--cg-tolerance) for {solver}");
-            return refuse("problem.kind", kind, why);
-        }
+        let is_convention = self.cg.iterations.is_none() && self.cg_iterations().is_some();
+        let why = format!("does {MINIFE_ITERATIONS} iterations of CG; give cg.tolerance (--cg-tolerance) for {solver}");
+        refuse_if(is_convention, "problem.kind", kind, why)?;
         let given = [
             ("cg.variant", self.cg.variant.given().map(|variant| variant.to_string())),
             ("cg.iterations", self.cg_iterations().map(|iterations| iterations.to_string())),
@@ -211,11 +193,10 @@ impl Deck {
             return refuse("cg.iterations", asked, tolerance + " too, which may end a solve before; give one of them");
         }
         let most = self.cg.max_iterations;
-        if most != super::CgDeck::default().max_iterations && most < asked {
-            let most = format!("{} is {most}", with_flag("cg.max_iterations"));
-            return refuse("cg.iterations", asked, most + " too, which ends a solve before; give one of them");
-        }
-        Ok(())
+        let is_fewer = most != super::CgDeck::default().max_iterations && most < asked;
+        let why =
+            format!("{} is {most} too, which ends a solve before; give one of them", with_flag("cg.max_iterations"));
+        refuse_if(is_fewer, "cg.iterations", asked, why)
     }
 
     /// The nodes of the whole box on `ranks` ranks.
@@ -238,15 +219,15 @@ impl Deck {
         })
     }
 
-    /// Edges of the box with these nodes: as given, or grown with the nodes when each rank brings a share, so that the
-    /// elements keep their shape.
+    /// Returns the edges of the box with these nodes. They grow with the nodes when each rank brings a share, so that the elements keep
+    /// their shape.
     pub fn size(&self, nodes: Nodes) -> [f64; 3] {
         let Some(share) = self.mesh.nodes_per_rank else { return self.mesh.size };
         let growth = |axis: usize| (nodes.edges()[axis] - 1) as f64 / (share.edges()[axis] - 1) as f64;
         [0, 1, 2].map(|axis| self.mesh.size[axis] * growth(axis))
     }
 
-    /// Returns the files that a run on `ranks` ranks writes, with key and flag; standard output is none.
+    /// Returns the files that a run on `ranks` ranks writes, with key and flag.
     pub fn outputs(&self, ranks: usize) -> Vec<NamedFile> {
         let one = |key: &str, path: &Option<PathBuf>| path.clone().map(|path| (with_flag(key), path));
         let report = one("run.report", &self.run.report).filter(|(_, path)| path != Path::new("-"));
@@ -269,19 +250,16 @@ impl Deck {
 }
 
 fn positive(key: &str, value: usize) -> Result<()> {
-    if value > 0 { Ok(()) } else { refuse(key, value, "give 1 or more") }
+    refuse_if(value == 0, key, value, "give 1 or more")
 }
 
 /// Checks a number of threads on a machine where this rank may use some cores. Threads beyond the cores only take turns.
 fn threads(value: usize, cores: usize) -> Result<()> {
     positive("run.threads", value)?;
     let limit = MAX_THREADS.0.max(MAX_THREADS.1.saturating_mul(cores));
-    if value <= limit {
-        return Ok(());
-    }
     let are = if cores == 1 { "core is" } else { "cores are" };
     let why = format!("{cores} {are} allowed to this rank; give {cores} for full speed, {limit} or fewer");
-    refuse("run.threads", value, why)
+    refuse_if(value > limit, "run.threads", value, why)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 //! rank     what it sees: a GPU of its own; fewer GPUs than ranks on its host; a GPU that cannot be used; none
 //! ranks    all see a GPU of their own -> GPUs;  none sees any -> the CPU;  else -> the CPU, and a notice says why
 //! ```
-//! Costs one all-reduce of 32 bytes, and one of 16 bytes where a host has fewer GPUs than ranks.
+//! Costs one message of 24 bytes from each rank to all.
 
 use super::device::{Chosen, Device};
 use crate::comm::{Communicator, equal_on_node};
@@ -18,7 +18,7 @@ impl Device {
     ///
     /// # Errors
     /// [`Error::Invalid`] when the GPU asked for is missing, lacks its compiler or is another rank's, or when this build lacks
-    /// CUDA. `auto` and `cpu` never fail.
+    /// CUDA. `auto` fails with MPI alone, and `cpu` never.
     pub fn choose(&self, comm: &dyn Communicator, share: bool) -> Result<Chosen> {
         match *self {
             Device::Cpu => Ok(Chosen::Cpu { notice: None }),
@@ -28,7 +28,7 @@ impl Device {
                 let place = Place::here(comm, None, share);
                 let gpus = devices().map_or(0, |found| found.len());
                 let seen = place.sees(gpus, || architectures().is_ok());
-                Ok(agreed(comm, seen, place.ranks, gpus))
+                agreed(comm, seen, place.ranks, gpus)
             }
             Device::Cuda(wanted) => gpu(Place::here(comm, wanted, share))
                 .map_err(|error| Error::Invalid(format!("run.device (--device): {self}: {error}"))),
@@ -124,23 +124,19 @@ enum Seen {
 }
 
 /// Returns what all ranks use; `ranks` and `gpus` are those of this rank's host. Collective.
-fn agreed(comm: &dyn Communicator, seen: Seen, ranks: usize, gpus: usize) -> Chosen {
-    // Ranks are below 2^31 and therefore exact in f64. The maximum of the negated ranks is the lowest rank of each kind.
-    let mine = -(comm.rank() as f64);
-    let kinds = [matches!(seen, Seen::Usable(_)), seen == Seen::TooFew, seen == Seen::Unusable, seen == Seen::None];
-    let mut lowest = kinds.map(|is_mine| if is_mine { mine } else { f64::NEG_INFINITY });
-    comm.all_max(&mut lowest);
-    let lowest = lowest.map(|rank| rank.is_finite().then_some(-rank as usize));
-    // Ranks and GPUs of the first host with too few.
-    let mut crowd = [f64::NEG_INFINITY; 2];
-    if let [_, Some(rank), ..] = lowest {
-        if rank == comm.rank() {
-            crowd = [ranks as f64, gpus as f64];
-        }
-        comm.all_max(&mut crowd);
-    }
+fn agreed(comm: &dyn Communicator, seen: Seen, ranks: usize, gpus: usize) -> Result<Chosen> {
+    let kind = match seen {
+        Seen::Usable(_) => 0,
+        Seen::TooFew => 1,
+        Seen::Unusable => 2,
+        Seen::None => 3,
+    };
+    let all = comm.all_gather(&[kind, ranks, gpus].map(|number| number as f64))?;
+    let all = all.as_chunks::<3>().0;
+    // The lowest rank of each kind.
+    let lowest = [0.0, 1.0, 2.0, 3.0].map(|kind| all.iter().position(|rank| rank[0] == kind));
     let cpu = |why: String| Chosen::Cpu { notice: Some(format!("on the cpu: {why}")) };
-    match (lowest, seen) {
+    Ok(match (lowest, seen) {
         ([Some(_), None, None, None], Seen::Usable(ordinal)) => Chosen::Cuda(ordinal),
         ([None, None, None, _], _) => Chosen::Cpu { notice: None },
         ([.., Some(rank)], _) => cpu(format!(
@@ -149,14 +145,14 @@ fn agreed(comm: &dyn Communicator, seen: Seen, ranks: usize, gpus: usize) -> Cho
         ([_, _, Some(rank), _], _) => {
             cpu(format!("rank {rank} cannot use the GPU that it finds; --device cuda says why"))
         }
-        _ => {
-            let [ranks, gpus] = crowd.map(|number| number as u64);
+        ([_, crowd, ..], _) => {
+            let [_, ranks, gpus] = all[crowd.unwrap_or(0)].map(|number| number as u64);
             let gpus = count(gpus, "GPU");
             cpu(format!(
                 "{ranks} ranks on a host with {gpus}; start one rank per GPU, or give --device cuda --share-gpu"
             ))
         }
-    }
+    })
 }
 
 #[cfg(test)]
@@ -212,7 +208,7 @@ mod tests {
         use Seen::Usable;
         let found = on_ranks(seen.len(), |comm| {
             let (seen, ranks, gpus) = seen[comm.rank()];
-            match (agreed(comm, seen, ranks, gpus), seen) {
+            match (agreed(comm, seen, ranks, gpus).unwrap(), seen) {
                 (Chosen::Cuda(ordinal), Usable(own)) if ordinal == own => Chosen::Cuda(0),
                 (found, _) => found,
             }

@@ -4,7 +4,7 @@ use super::shape::parsed;
 use crate::space::named_choice;
 use crate::sparse::Lanes;
 use crate::{Error, Result};
-use serde::Deserializer;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Threads that share a row of a product.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -57,9 +57,17 @@ impl RowLanes {
 
 named_choice!(RowLanes, "lanes");
 
-/// Reads a name, or a number without quotes. For `#[serde(deserialize_with = "row_lanes")]`.
-pub(super) fn row_lanes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<RowLanes, D::Error> {
-    parsed(deserializer, "auto, warp or a power of two up to 32")
+impl Serialize for RowLanes {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// Reads a name, or a number without quotes.
+impl<'de> Deserialize<'de> for RowLanes {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        parsed(deserializer, "auto, warp or a power of two up to 32")
+    }
 }
 
 #[cfg(test)]

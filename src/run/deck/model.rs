@@ -13,7 +13,7 @@ use crate::sparse::Format;
 pub(super) const MINIFE_ITERATIONS: usize = 200;
 
 impl Deck {
-    /// Whether the gallery of element kernels has a fused one for the run: heat on `hex8` with derivatives by hand, without advection.
+    /// Whether the gallery has a fused element kernel for the run. That of heat on `hex8` has derivatives by hand and no advection.
     pub fn has_fused_kernel(&self) -> bool {
         let of_heat = self.problem.kind == ProblemKind::Heat && self.mesh.element == ElementType::Hex8;
         of_heat && self.fill.jacobian == Jacobian::Analytic && !self.has_advection()
@@ -32,13 +32,13 @@ impl Deck {
         }
     }
 
-    /// The element kernel of the run: the fastest that the problem has, unless the deck gives one.
+    /// Returns the element kernel of the run. Unless the deck gives one, it is the fastest that the problem has.
     pub fn element_kernel(&self) -> Kernel {
         self.fill.kernel.or(if self.has_fused_kernel() { Kernel::Fused } else { Kernel::Table })
     }
 
-    /// The residual norm that a linear solve has to reach, relative to the right-hand side: 1e-8 unless the deck gives one, or 1e-11 for
-    /// elements of degree 2, whose errors are smaller.
+    /// Returns the residual norm that a linear solve reaches, relative to the right-hand side. Unless the deck gives one, it is 1e-8, or
+    /// 1e-11 for elements of degree 2, whose errors are smaller.
     pub fn cg_tolerance(&self) -> f64 {
         self.cg.tolerance.unwrap_or(if self.is_quadratic() { 1e-11 } else { 1e-8 })
     }
@@ -48,7 +48,7 @@ impl Deck {
         self.mesh.element.degree() > 1
     }
 
-    /// The iterations of each linear solve, where their number is given: by the deck, or by miniFE's convention unless the deck
+    /// Returns the iterations of each linear solve, where their number is given. The deck gives it, or miniFE's convention unless the deck
     /// gives a tolerance.
     pub fn cg_iterations(&self) -> Option<usize> {
         let has_convention = self.problem.kind == ProblemKind::Minife && self.cg.tolerance.is_none();
@@ -56,7 +56,7 @@ impl Deck {
         self.cg.iterations.or(convention)
     }
 
-    /// Nodes along an edge where the deck gives none: 64, or 65 for elements with nodes at half cells.
+    /// Returns the nodes along an edge where the deck gives none. They are 64, or 65 for elements with nodes at half cells.
     pub fn default_nodes(&self) -> u64 {
         if self.is_quadratic() { 65 } else { 64 }
     }
@@ -103,7 +103,7 @@ impl Deck {
         self.problem.advection != [0.0; 3]
     }
 
-    /// The Krylov method of the linear solves: CG where the matrix is symmetric, unless the deck gives one.
+    /// Returns the Krylov method of the linear solves. Unless the deck gives one, it is CG where the matrix is symmetric.
     pub fn solver(&self) -> Solver {
         self.cg.solver.or(if self.has_advection() { Solver::Gmres } else { Solver::Cg })
     }
@@ -113,8 +113,8 @@ impl Deck {
         self.cg.preconditioner.or_default()
     }
 
-    /// Whether Newton's method solves for each step only as far as it can use: never for a linear problem, whose one step is the solution,
-    /// nor for a given number of iterations.
+    /// Whether Newton's method solves for each step only as far as it can use. It does not for a linear problem, whose one step is the
+    /// solution, nor for a given number of iterations.
     pub fn is_inexact(&self) -> bool {
         let suited = if self.preconditioning().has_levels() { Forcing::Adaptive } else { Forcing::Fixed };
         let is_given = self.problem.kind.is_linear() || self.cg_iterations().is_some();

@@ -2,6 +2,7 @@
 
 use crate::solve::Method;
 use crate::space::named_choice;
+use std::fmt::Display;
 
 named_choice! { "problem";
     /// A problem with its boundary conditions and the solution that it is verified against.
@@ -12,11 +13,11 @@ named_choice! { "problem";
         Heat = "heat",
         /// -laplace(u) = f, or with advection, u given on all faces.
         Poisson = "poisson",
-        /// -div(k grad u) = f with a coefficient that varies, or with advection, u given on all faces.
+        /// -div(k(x) grad u) = f, or with advection, u given on all faces.
         Diffusion = "diffusion",
         /// Linear elasticity, displacements given on all faces.
         Elasticity = "elasticity",
-        /// miniFE's brick: -laplace(u) = 1, u = 1 at xmax and 0 on the other faces, 200 iterations of CG.
+        /// miniFE's brick: -laplace(u) = 1. u is 1 at xmax and 0 on the other faces; 200 iterations of CG.
         Minife = "minife",
     }
 }
@@ -77,6 +78,15 @@ impl Solver {
             Solver::Cg => "CG",
             Solver::Gmres => "GMRES",
             Solver::BiCgStab => "BiCGStab",
+        }
+    }
+
+    /// Describes a solve by method, variant of CG and preconditioner: "CG classic with mg".
+    pub(in crate::run) fn described(self, variant: &dyn Display, preconditioner: Preconditioning) -> String {
+        let method = if self == Solver::Cg { format!("CG {variant}") } else { self.title().into() };
+        match preconditioner {
+            Preconditioning::None => method,
+            preconditioner => format!("{method} with {preconditioner}"),
         }
     }
 
@@ -145,7 +155,7 @@ named_choice! { "preset";
     /// Algorithms of the settings that a deck leaves at `auto`.
     #[derive(Default)]
     pub enum Preset {
-        /// Those of the papers from which this program comes, as in `inputs/papers.toml`: node pairs in a concurrent map, a parallel scan,
+        /// Those of the papers from which this program comes, as in `inputs/papers.toml`. Node pairs in a concurrent map, a parallel scan,
         /// atomic scatter-add, Intrepid's contractions, CRS, a thread per row on a CPU and a warp per row on a GPU, classic CG.
         #[default]
         Papers = "papers",

@@ -76,11 +76,10 @@ impl FromStr for Nodes {
 /// A whole number where the edges are equal, else text.
 impl Serialize for Nodes {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let [x, y, z] = self.0;
-        if x == y && y == z && x <= i64::MAX as u64 {
-            serializer.serialize_u64(x)
-        } else {
-            serializer.collect_str(self)
+        let text = self.to_string();
+        match text.parse() {
+            Ok(edge) => serializer.serialize_i64(edge),
+            Err(_) => serializer.serialize_str(&text),
         }
     }
 }

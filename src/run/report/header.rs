@@ -3,7 +3,7 @@
 use super::Report;
 use super::columns::count;
 use crate::element::ElementType;
-use crate::run::deck::{Preconditioning, ProblemKind, Solver};
+use crate::run::deck::ProblemKind;
 use crate::run::provenance::{BuildReport, GpuReport, MachineReport};
 use crate::sparse::Precision;
 
@@ -71,13 +71,7 @@ impl Report {
         text += &line("parallel", [device].into_iter().chain(self.deterministic.then(|| "deterministic".into())));
         text += &self.partition_line();
         let fill = format!("fill {}", with.fill);
-        let mut cg = match with.solver {
-            Solver::Cg => format!("CG {}", with.cg),
-            solver => solver.title().into(),
-        };
-        if with.preconditioner != Preconditioning::None {
-            cg += &format!(" with {}", with.preconditioner);
-        }
+        let cg = with.solver.described(&with.cg, with.preconditioner);
         let strategies = match with.format {
             None => vec![format!("operator {}", with.operator), fill, cg],
             Some(format) => vec![
