@@ -16,7 +16,7 @@ use crate::space::{FreeMemory, MemorySpace, Threads};
 use crate::{Result, graph};
 use std::cell::RefCell;
 
-/// Solves the problem that the deck describes, on all ranks of `comm`; each rank returns the same report. An iteration that does not
+/// Solves the problem of a deck on all ranks of `comm`. Each rank returns the same report. An iteration that does not
 /// converge has a report too: it is not verified, and [`Report::stopped`] is the error.
 ///
 /// # Errors
@@ -31,7 +31,7 @@ pub fn solve(deck: &Deck, comm: &dyn Communicator, progress: &Progress<'_>) -> R
     }
 }
 
-/// As [`solve`]; each rank also returns its part of mesh and field, copied to the host.
+/// Solves as [`solve`] does, and returns this rank's mesh and field, copied to the host.
 ///
 /// # Errors
 /// As [`solve`], and lack of memory for the copies.
@@ -93,7 +93,7 @@ pub fn solve_on<S: Job>(space: &S, deck: &Deck, comm: &dyn Communicator, progres
     solution_on(space, deck, comm, progress).map(|solution| solution.report)
 }
 
-/// [`solve_on`] that also returns this rank's part of mesh and field, in the memory of the space, without a copy.
+/// Solves as [`solve_on`] does, and returns this rank's mesh and field. They stay in the memory of the space.
 ///
 /// # Errors
 /// As [`solve`].
@@ -178,8 +178,7 @@ pub fn solution_on<S: Job>(
     problem.refresh(S::Memory::slice_mut(&mut field)).map_err(|error| alone(error, comm))?;
     // The format is final.
     problem.book_costs();
-    let (format, contractions, additions) = (problem.format(), problem.contractions(), problem.additions());
-    let levels = problem.levels().map_err(|error| alone(error, comm))?;
+    let outcome = problem.outcome().map_err(|error| alone(error, comm))?;
     // Frees the matrix before errors and triad allocate their arrays.
     drop(problem);
 
@@ -195,10 +194,7 @@ pub fn solution_on<S: Job>(
         newton: &newton,
         phases: &phases,
         map_stats,
-        format,
-        contractions,
-        additions,
-        levels: &levels,
+        outcome: &outcome,
         transport: links.transport(),
         seconds: start.seconds(),
         peak: agree(comm, space.peak_bytes())?,

@@ -7,13 +7,13 @@
 //! | any other | at the cubature points | three times the error of interpolating the exact solution |
 
 use super::deck::ProblemKind;
-use super::problem::{Case, ChosenFormat, LevelNumbers};
+use super::problem::{Case, Outcome};
 use super::steps::Ended;
 use super::{Analytic, Deck, Job, Phases};
 use crate::Result;
 use crate::blas::Reductions;
 use crate::comm::{Communicator, Transport, agree};
-use crate::fill::{Additions, ContractionCalls, FieldErrors, FieldOn};
+use crate::fill::{FieldErrors, FieldOn};
 use crate::graph::MapStats;
 use crate::mesh::Mesh;
 use crate::solve::Reason;
@@ -36,7 +36,7 @@ pub(super) struct Judged {
     pub is_symmetric: bool,
     /// Unknowns that no condition fixes.
     pub free: u64,
-    /// Spacing of this rank's elements along z.
+    /// Largest spacing of elements along z.
     pub spacing: f64,
 }
 
@@ -51,13 +51,7 @@ pub(super) struct Run<'a, S: Job> {
     pub newton: &'a Ended,
     pub phases: &'a Phases,
     pub map_stats: Option<MapStats>,
-    /// Storage of the matrix, if there is one.
-    pub format: Option<ChosenFormat>,
-    pub contractions: ContractionCalls,
-    /// What one assembly adds on this rank.
-    pub additions: Option<Additions>,
-    /// Levels of the preconditioner on this rank.
-    pub levels: &'a [LevelNumbers],
+    pub outcome: &'a Outcome,
     pub transport: Transport,
     /// Seconds of the run.
     pub seconds: f64,
@@ -67,19 +61,25 @@ pub(super) struct Run<'a, S: Job> {
 
 /// Compares a field with the exact solution of its case. All ranks call it together.
 pub(super) fn judged<S: Job>(run: &Run<'_, S>) -> Result<Judged> {
-    let Run { comm, case, mesh, newton, .. } = *run;
-    let Errors { max, l2, scale, bound, spacing } = match case.nodal() {
-        Some(exact) => nodal(run, exact)?,
+    let Run { space, comm, case, mesh, newton, .. } = *run;
+    let (errors, spacing) = match case.nodal() {
+        Some(exact) => agree(comm, at_nodes(run, exact).and_then(|errors| Ok((errors, space.spacing(mesh, 2)?))))?,
         None => at_points(run)?,
     };
+    let mut largest = [errors.max, errors.interpolation, errors.scale, spacing];
+    // Ranks add squares, not norms.
+    let mut squares = [errors.square, errors.scale_square];
+    comm.all_max(&mut largest);
+    comm.all_sum(&mut squares);
+    let [max, interpolation, scale, spacing] = largest;
     let fixed = agree(comm, fixed(run))?;
     let owned = mesh.map.owned_count() as u64;
     let mut free = [case.model.dofs() as u64 * (owned - fixed)];
     comm.all_sum_u64(&mut free);
     Ok(Judged {
-        error_max: max,
-        error_l2: l2,
-        error_bound: bound,
+        error_max: max / scale,
+        error_l2: (squares[0] / squares[1]).sqrt(),
+        error_bound: case.nodal().map_or(SAFETY * interpolation / scale, |exact| exact.error_bound(spacing)),
         algebraic_error: match newton.info.reason {
             Reason::Zero => 0.0,
             Reason::RelativeTolerance | Reason::AbsoluteTolerance | Reason::Iterations => {
@@ -92,15 +92,6 @@ pub(super) fn judged<S: Job>(run: &Run<'_, S>) -> Result<Judged> {
     })
 }
 
-/// Errors over all ranks, but for `spacing`; `max`, `l2` and `bound` are relative to the exact solution, whose largest value is `scale`.
-struct Errors {
-    max: f64,
-    l2: f64,
-    scale: f64,
-    bound: f64,
-    spacing: f64,
-}
-
 /// Number of owned nodes that boundary conditions fix.
 fn fixed<S: Job>(run: &Run<'_, S>) -> Result<u64> {
     let Run { space, mesh, case, .. } = run;
@@ -108,27 +99,8 @@ fn fixed<S: Job>(run: &Run<'_, S>) -> Result<u64> {
     Ok(fixed[..mesh.map.owned_count()].iter().map(|&is_fixed| u64::from(is_fixed)).sum())
 }
 
-/// Largest and root-mean-square error at the nodes.
-fn nodal<S: Job>(run: &Run<'_, S>, exact: &Analytic) -> Result<Errors> {
-    let Run { space, comm, mesh, .. } = *run;
-    let of_rank = agree(comm, at_nodes(run, exact).and_then(|errors| Ok((errors, space.spacing(mesh, 2)?))))?;
-    let ((mut largest, mut squares), spacing) = of_rank;
-    // Ranks add squares, not norms.
-    comm.all_max(&mut largest);
-    comm.all_sum(&mut squares);
-    let mut of_all = [spacing];
-    comm.all_max(&mut of_all);
-    Ok(Errors {
-        max: largest[0] / largest[1],
-        l2: (squares[0] / squares[1]).sqrt(),
-        scale: largest[1],
-        bound: exact.error_bound(of_all[0]),
-        spacing,
-    })
-}
-
-/// Largest values and squares of the error and of the exact solution at this rank's nodes.
-fn at_nodes<S: Job>(run: &Run<'_, S>, exact: &Analytic) -> Result<([f64; 2], [f64; 2])> {
+/// The errors at this rank's nodes, with sums for integrals.
+fn at_nodes<S: Job>(run: &Run<'_, S>, exact: &Analytic) -> Result<FieldErrors> {
     let Run { space, mesh, field, .. } = *run;
     let n = mesh.map.owned_count();
     let (exact, mut error) = (space.sample(exact, S::Memory::slice(&mesh.node_coord), n)?, space.zeros(n)?);
@@ -136,17 +108,18 @@ fn at_nodes<S: Job>(run: &Run<'_, S>, exact: &Analytic) -> Result<([f64; 2], [f6
     space.axpby(n, 1.0, S::Memory::slice(field), -1.0, exact, error)?;
     let mut sums = Reductions::new(space, n, 2)?;
     let partials = S::Memory::slice_mut(&mut sums.partials);
-    let largest = [space.max_abs(n, error, partials)?, space.max_abs(n, exact, partials)?];
+    let (max, scale) = (space.max_abs(n, error, partials)?, space.max_abs(n, exact, partials)?);
     let mut squares = [0.0; 2];
     for (slot, vector) in [&*error, exact].into_iter().enumerate() {
         space.dot(n, vector, vector, &mut sums, slot)?;
     }
     space.read(&sums.scalars, &mut squares)?;
-    Ok((largest, squares))
+    let [square, scale_square] = squares;
+    Ok(FieldErrors { max, scale, square, scale_square, interpolation: 0.0 })
 }
 
-/// Errors at points that are not nodes, by threads of the host.
-fn at_points<S: Job>(run: &Run<'_, S>) -> Result<Errors> {
+/// The errors at points that are not nodes, by threads of the host, and the extent of an element along z.
+fn at_points<S: Job>(run: &Run<'_, S>) -> Result<(FieldErrors, f64)> {
     let Run { space, comm, case, .. } = *run;
     // The matrix is freed by now: a copy of the tables is small beside it.
     let mesh = agree(comm, run.mesh.download(space))?;
@@ -158,18 +131,7 @@ fn at_points<S: Job>(run: &Run<'_, S>) -> Result<Errors> {
             agree(comm, space.field_errors(on_host(&mesh), owned, dofs, field, &|x| case.at(x)))?
         }
     };
-    let mut largest = [errors.max, errors.interpolation, errors.scale];
-    let mut sums = [errors.square, errors.scale_square];
-    comm.all_max(&mut largest);
-    comm.all_sum(&mut sums);
-    let [max, interpolation, scale] = largest;
-    Ok(Errors {
-        max: max / scale,
-        l2: (sums[0] / sums[1]).sqrt(),
-        scale,
-        bound: SAFETY * interpolation / scale,
-        spacing: mesh.extent(2),
-    })
+    Ok((errors, mesh.extent(2)))
 }
 
 /// The errors of miniFE's brick on this rank. `interpolation` is h^2 / 3, with h the extent of an element: the error is 0.55 to 0.59 h^2

@@ -2,7 +2,7 @@
 
 use super::deck::Solver;
 use super::judged::{Judged, Run};
-use super::problem::LevelNumbers;
+use super::problem::Outcome;
 use super::provenance::{ProvenanceReport, Start};
 use super::report::{
     HistoryReport, LevelReport, MeshReport, PairMapReport, PartitionReport, ProblemReport, RatingReport,
@@ -94,22 +94,22 @@ pub(super) fn report<S: Job>(
     start: &Start,
     provenance: ProvenanceReport,
 ) -> Report {
-    let Run { space, deck, comm, mesh, newton, phases, format, .. } = run;
+    let Run { space, deck, comm, mesh, newton, phases, outcome, .. } = run;
+    let Outcome { format, mut contractions, additions, levels: own_levels } = (*outcome).clone();
     let (spec, nodes, elements) = (mesh.spec(), mesh.map.global_count(), mesh.global_elem_count());
     // The smallest share is the largest of -owned.
     let [owned, ghosts, neighbours] =
         [mesh.map.owned_count(), mesh.map.ghost_count(), mesh.map.neighbours().len()].map(|count| count as f64);
     let is_serial = space.scan(mesh.map.owned_count()) == Scan::Serial;
     let mut largest = [-owned, owned, ghosts, neighbours, judged.spacing, run.seconds, f64::from(is_serial)];
-    let additions = run.additions.unwrap_or_default();
+    let adds = additions.unwrap_or_default();
     let chosen_bytes = format.as_ref().map_or(0, |chosen| chosen.bytes);
-    let mut sums = [mesh.elem_count() as u64, run.peak, chosen_bytes, additions.atomic, additions.plain];
+    let mut sums = [mesh.elem_count() as u64, run.peak, chosen_bytes, adds.atomic, adds.plain];
     comm.all_max(&mut largest);
     comm.all_sum_u64(&mut sums);
-    let mut calls = run.contractions;
-    comm.all_sum_u64(&mut calls.0);
+    comm.all_sum_u64(&mut contractions.0);
     let triad = together(*comm, triad);
-    let levels = levels(*comm, run.levels);
+    let levels = levels(*comm, &own_levels);
     let unknowns = nodes * run.case.model.dofs() as u64;
     let owned_mean = nodes as f64 / comm.size() as f64;
     phases.add_call("total", run.seconds);
@@ -150,10 +150,10 @@ pub(super) fn report<S: Job>(
             graph: deck.graph.strategy.or_default(),
             scan: if largest[6] > 0.0 { Scan::Serial } else { Scan::Parallel },
             fill: deck.fill.strategy.or(S::STRATEGY),
-            fill_atomic_adds: run.additions.map(|_| sums[3]),
-            fill_plain_adds: run.additions.map(|_| sums[4]),
+            fill_atomic_adds: additions.map(|_| sums[3]),
+            fill_plain_adds: additions.map(|_| sums[4]),
             kernel: deck.element_kernel(),
-            contractions: calls.by_name(),
+            contractions: contractions.by_name(),
             solver: deck.solver(),
             cg: cg_name(deck, newton),
             operator: deck.cg.operator,
@@ -161,7 +161,7 @@ pub(super) fn report<S: Job>(
             halo: (comm.size() > 1).then(|| run.transport.to_string()),
             format: format.as_ref().map(|chosen| chosen.format),
             format_bytes_per_row: format.as_ref().map(|_| sums[2] as f64 / unknowns as f64),
-            format_reason: format.as_ref().map_or("no matrix".into(), |chosen| chosen.reason.clone()),
+            format_reason: format.map_or("no matrix".into(), |chosen| chosen.reason),
             matrix_values: deck.matrix.values,
         },
         newton_iterations: newton.info.steps.len(),
@@ -199,7 +199,7 @@ fn together(comm: &dyn Communicator, triad: Option<f64>) -> Option<f64> {
 }
 
 /// The levels of the preconditioner over all ranks, which have equally many.
-fn levels(comm: &dyn Communicator, own: &[LevelNumbers]) -> Vec<LevelReport> {
+fn levels(comm: &dyn Communicator, own: &[LevelReport]) -> Vec<LevelReport> {
     let mut sums: Vec<u64> = own.iter().flat_map(|level| [level.rows, level.entries]).collect();
     let mut seconds: Vec<f64> = own.iter().map(|level| level.seconds).collect();
     comm.all_sum_u64(&mut sums);
@@ -272,7 +272,7 @@ mod tests {
             |rank: u64| MapCounts { stored: 10 + rank, duplicates: 100 + rank, longest_probe: [7, 5][rank as usize] };
         let stats =
             |rank: u64| MapStats { capacity: 40 + rank, retries: rank, failed: 3 * rank, counted: Some(counted(rank)) };
-        let level = |rank: u64| LevelNumbers { rows: 5 + rank, entries: 20 + rank, seconds: [2.0, 1.0][rank as usize] };
+        let level = |rank: u64| LevelReport { rows: 5 + rank, entries: 20 + rank, seconds: [2.0, 1.0][rank as usize] };
         let of_rank = on_ranks(2, |comm| {
             let rank = comm.rank() as u64;
             let unknown = MapStats { counted: Some(counted(rank)).filter(|_| rank == 0), ..stats(rank) };

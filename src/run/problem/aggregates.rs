@@ -1,10 +1,12 @@
 //! The algebraic preconditioner of a problem: smoothed aggregation of its matrix alone, whatever mesh and element it comes from.
 
 use super::discrete::Discrete;
-use super::linear::{LevelNumbers, Linear};
+use super::linear::Linear;
+use super::multigrid::work;
 use crate::comm::{Halo, agree};
 use crate::run::Job;
 use crate::run::cost::Cost;
+use crate::run::report::LevelReport;
 use crate::solve::{Cycle, DistributedOperator, NearNull, SmoothedAggregation, SolveInfo};
 use crate::space::try_reserve;
 use crate::sparse::{CrsMatrix, Operator};
@@ -105,44 +107,41 @@ impl<S: Job> Aggregates<S> {
     }
 
     /// Rows and entries of the coarser levels.
-    pub fn numbers(&self) -> Vec<LevelNumbers> {
+    pub fn numbers(&self) -> Vec<LevelReport> {
         let matrices = self.levels.iter().flat_map(|levels| levels.levels().1);
         let numbers = matrices.map(|matrix| {
             let [rows, entries] = [matrix.graph().rows(), matrix.graph().nnz()].map(|count| count as u64);
-            LevelNumbers { rows, entries, seconds: 0.0 }
+            LevelReport { rows, entries, seconds: 0.0 }
         });
         numbers.collect()
     }
 
     /// Returns what a cycle moves and computes on this rank.
-    pub fn cost(&self, linear: &Linear<S>) -> Result<Cost> {
-        let Some(levels) = &self.levels else { return Ok(Cost::default()) };
-        let (levels, coarse) = levels.levels();
-        let Cost { bytes, flops } = linear.product();
-        let finest = (bytes as usize, flops / 2);
-        let coarse = coarse.map(|matrix| (Operator::<S>::bytes(matrix), matrix.graph().nnz() as u64));
-        let of_levels = levels.iter().zip([finest].into_iter().chain(coarse));
-        let mut cost = Cost::default();
-        for (level, (bytes, entries)) in of_levels {
-            let (bytes, flops) = level.work(bytes as u64, entries);
-            (cost.bytes, cost.flops) = (cost.bytes + bytes, cost.flops + flops);
-        }
-        Ok(cost)
+    pub fn cost(&self, linear: &Linear<S>) -> Cost {
+        let Some(levels) = &self.levels else { return Cost::default() };
+        let ((levels, coarse), finest) = (levels.levels(), linear.product());
+        let coarse = coarse.map(|matrix| [Operator::<S>::bytes(matrix) as u64, matrix.graph().nnz() as u64]);
+        work(levels, [[finest.bytes, finest.flops / 2]].into_iter().chain(coarse))
     }
 }
 
-/// Solves end at other tolerances where steps are inexact: only the iterations per digit tell.
-#[test]
-fn levels_are_stale_where_a_digit_takes_half_as_many_iterations_more() {
-    let mut pace = Pace::default();
-    let mut note = |iterations, digits| {
-        let (rhs, residual) = (10.0, 10f64.powi(1 - digits));
-        pace.note(&SolveInfo { iterations, rhs, residual, ..SolveInfo::default() });
-        pace.is_slow
-    };
-    // Two per digit; as many; just not too many; too many; again fewer. A solve of no digit says nothing.
-    assert_eq!(
-        [(4, 2), (20, 10), (29, 10), (31, 10), (6, 2), (7, 2), (9, 0)].map(|(k, digits)| note(k, digits)),
-        [false, false, false, true, false, true, true]
-    );
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Solves end at other tolerances where steps are inexact: only the iterations per digit tell.
+    #[test]
+    fn levels_are_stale_where_a_digit_takes_half_as_many_iterations_more() {
+        let mut pace = Pace::default();
+        let mut note = |iterations, digits| {
+            let (rhs, residual) = (10.0, 10f64.powi(1 - digits));
+            pace.note(&SolveInfo { iterations, rhs, residual, ..SolveInfo::default() });
+            pace.is_slow
+        };
+        // Two per digit; as many; just not too many; too many; again fewer. A solve of no digit says nothing.
+        assert_eq!(
+            [(4, 2), (20, 10), (29, 10), (31, 10), (6, 2), (7, 2), (9, 0)].map(|(k, digits)| note(k, digits)),
+            [false, false, false, true, false, true, true]
+        );
+    }
 }

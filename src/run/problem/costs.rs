@@ -57,7 +57,7 @@ impl<S: Job> Problem<'_, S> {
             Precision::F32 => 4,
         };
         let mut step = product;
-        if let Some(Ok(cycle)) = self.preconditioner.as_ref().map(|preconditioner| preconditioner.cost(&self.linear)) {
+        if let Some(cycle) = self.preconditioner.as_ref().map(|preconditioner| preconditioner.cost(&self.linear)) {
             step = Cost { bytes: step.bytes + cycle.bytes, flops: step.flops + cycle.flops };
         }
         let iteration = match deck.solver() {

@@ -9,6 +9,7 @@ use crate::fill::{Additions, ApplyCost, ContractionCalls, StoredSystem};
 use crate::graph::Graph;
 use crate::run::Job;
 use crate::run::cost::Cost;
+use crate::run::report::LevelReport;
 use crate::solve::{ElementOperator, SingleLaunch};
 use crate::space::{Array, MemorySpace, Slice, try_collect};
 use crate::sparse::{CrsMatrix, MatrixStorage, Operator};
@@ -26,15 +27,17 @@ pub(super) struct Stored<S: Job> {
     is_chosen: bool,
 }
 
-/// A level on this rank, for the report.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct LevelNumbers {
-    /// Rows of the matrix.
-    pub rows: u64,
-    /// Entries of its graph.
-    pub entries: u64,
-    /// Seconds of the level in one cycle.
-    pub seconds: f64,
+/// What the report says of a problem on this rank.
+#[derive(Clone, Debug, Default)]
+pub struct Outcome {
+    /// Storage format of the matrix, if there is one.
+    pub format: Option<ChosenFormat>,
+    /// Calls of contractions by all assemblies.
+    pub contractions: ContractionCalls,
+    /// Additions of one assembly; `None` without a matrix and with `gather`.
+    pub additions: Option<Additions>,
+    /// Levels of the preconditioner.
+    pub levels: Vec<LevelReport>,
 }
 
 /// Where J comes from.
@@ -238,20 +241,12 @@ impl<S: Job> Linear<S> {
     }
 
     /// Rows and entries, for the report; without a matrix no entries.
-    pub fn level(&self, discrete: &Discrete<'_, S>) -> LevelNumbers {
+    pub fn level(&self, discrete: &Discrete<'_, S>) -> LevelReport {
         let entries = match self {
             Linear::Matrix(stored) => stored.numbers[0],
             Linear::Elements(_) => 0,
         };
-        LevelNumbers { rows: discrete.map().owned_count() as u64, entries, seconds: 0.0 }
-    }
-
-    /// The calls of contractions by all assemblies so far.
-    pub fn contractions(&self) -> ContractionCalls {
-        match self {
-            Linear::Matrix(stored) => S::contractions(&stored.assembly),
-            Linear::Elements(_) => ContractionCalls::default(),
-        }
+        LevelReport { rows: discrete.map().owned_count() as u64, entries, seconds: 0.0 }
     }
 
     /// Plans CG in one launch, where that suits the matrix.
@@ -262,22 +257,19 @@ impl<S: Job> Linear<S> {
         }
     }
 
-    /// The additions of one assembly; `None` without a matrix and with `gather`.
-    pub fn additions(&self) -> Option<Additions> {
-        match self {
-            Linear::Matrix(stored) => S::additions(&stored.assembly),
-            Linear::Elements(_) => None,
-        }
-    }
-
-    /// The storage format of the matrix, why it was chosen and what its products move; `None` without a matrix.
-    pub fn format(&self) -> Option<ChosenFormat> {
+    /// What the report says of matrix and assemblies.
+    pub fn outcome(&self) -> Outcome {
         match self {
             Linear::Matrix(stored) => {
                 let bytes = S::operator(&stored.system.matrix).bytes() as u64;
-                Some(ChosenFormat { bytes, ..stored.chosen.clone() })
+                Outcome {
+                    format: Some(ChosenFormat { bytes, ..stored.chosen.clone() }),
+                    contractions: S::contractions(&stored.assembly),
+                    additions: S::additions(&stored.assembly),
+                    levels: Vec::new(),
+                }
             }
-            Linear::Elements(_) => None,
+            Linear::Elements(_) => Outcome::default(),
         }
     }
 }

@@ -34,21 +34,19 @@ mod sweeps_tests;
 #[cfg(test)]
 mod tests;
 
-pub use auto_format::ChosenFormat;
 pub(super) use auto_format::expected;
 pub(super) use case::Case;
 pub use input::ProblemInput;
-pub use linear::LevelNumbers;
+pub use linear::Outcome;
 
 use super::deck::{Choice, Preconditioning, Solver, with_flag};
 use super::{Event, Job};
 use crate::blas::Collective;
 use crate::comm::{Halo, agree};
-use crate::fill::{Additions, ContractionCalls};
 use crate::graph::Graph;
 use crate::solve::{
     CgParams, CgWorkspace, DistributedOperator, Identity, KrylovWorkspace, LinearSystem, Method, NonlinearProblem,
-    Reason, SolveInfo, Symmetry, System, cg, cg_single_launch, symmetry, true_residual,
+    Preconditioner, Reason, SolveInfo, Symmetry, System, cg, cg_single_launch, symmetry, true_residual,
 };
 use crate::space::{Array, MemorySpace, Slice};
 use crate::sparse::Precision;
@@ -125,7 +123,7 @@ impl<'a, S: Job> Problem<'a, S> {
         Ok(problem)
     }
 
-    /// The unknowns at the start of Newton's iteration: the boundary values, zero elsewhere; owned ones and ghosts.
+    /// Returns the start of Newton's iteration: boundary values, zero elsewhere; owned unknowns and ghosts.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) where the memory cannot be had.
@@ -146,28 +144,15 @@ impl<'a, S: Job> Problem<'a, S> {
         self.stopped
     }
 
-    /// Returns the storage format of the matrix, why it was chosen and what its products move; `None` without a matrix.
-    pub fn format(&self) -> Option<ChosenFormat> {
-        self.linear.format()
-    }
-
-    /// Times each level of the preconditioner in one cycle; empty without a preconditioner. All ranks call it together.
+    /// Returns what the report says of matrix, assemblies and preconditioner. Times each level of the latter in one cycle. All ranks call
+    /// it together.
     ///
     /// # Errors
     /// A device's failure.
-    pub fn levels(&mut self) -> Result<Vec<LevelNumbers>> {
+    pub fn outcome(&mut self) -> Result<Outcome> {
         let Problem { preconditioner, discrete, linear, .. } = self;
-        preconditioner.as_mut().map_or(Ok(Vec::new()), |preconditioner| preconditioner.levels(discrete, linear))
-    }
-
-    /// Returns the calls of contractions by all assemblies so far.
-    pub fn contractions(&self) -> ContractionCalls {
-        self.linear.contractions()
-    }
-
-    /// Returns the additions of one assembly on this rank; `None` without a matrix and with `gather`.
-    pub fn additions(&self) -> Option<Additions> {
-        self.linear.additions()
+        let levels = preconditioner.as_mut().map(|preconditioner| preconditioner.levels(discrete, linear));
+        Ok(Outcome { levels: levels.transpose()?.unwrap_or_default(), ..linear.outcome() })
     }
 
     /// Measures the symmetry of the last Jacobian and records the remaining times. If the deck asks for bandwidths and a solve
@@ -341,27 +326,24 @@ impl<S: Job> NonlinearProblem<S> for Problem<'_, S> {
         let in_f64 = preconditioner.is_some() && deck.matrix.values == Precision::F32;
         let (solved, times) = linear.with_operator(discrete, in_f64, |local| {
             let operator = DistributedOperator::new(local, halo, apart)?;
-            let system = LinearSystem { operator: &operator, preconditioner: Identity, comm: links, rhs: residual };
-            let solved = match (&launch, preconditioner) {
-                (_, Some(preconditioner)) if method != Method::Cg => {
-                    preconditioner.with_preconditioner(discrete, linear, |preconditioner| {
-                        let system = System { space, operator: &operator, preconditioner, ranks: links, rhs: residual };
-                        general.solve(system, delta, params, observe, &mut of_general)
-                    })
+            let mut by = |preconditioner: &mut dyn Preconditioner<S>| match method {
+                Method::Cg => {
+                    let mut system = LinearSystem { operator: &operator, preconditioner, comm: links, rhs: residual };
+                    cg(space, &mut system, delta, params, workspace, observe)
                 }
-                (None, None) if method != Method::Cg => {
-                    let preconditioner = &mut Identity;
+                _ => {
                     let system = System { space, operator: &operator, preconditioner, ranks: links, rhs: residual };
                     general.solve(system, delta, params, observe, &mut of_general)
                 }
-                (_, Some(preconditioner)) => preconditioner.with_preconditioner(discrete, linear, |preconditioner| {
-                    let mut system = LinearSystem { operator: &operator, preconditioner, comm: links, rhs: residual };
-                    cg(space, &mut system, delta, params, workspace, observe)
-                }),
+            };
+            let solved = match (&launch, preconditioner) {
+                (_, Some(preconditioner)) => preconditioner.with_preconditioner(discrete, linear, by),
+                (None, None) => by(&mut Identity),
                 (Some(launch), None) => {
-                    cg_single_launch(space, launch, &mut { system }, delta, params, workspace, observe)
+                    let preconditioner = Identity;
+                    let mut system = LinearSystem { operator: &operator, preconditioner, comm: links, rhs: residual };
+                    cg_single_launch(space, launch, &mut system, delta, params, workspace, observe)
                 }
-                (None, None) => cg(space, &mut { system }, delta, params, workspace, observe),
             };
             Ok::<_, Error>((solved, operator.times()))
         })?;

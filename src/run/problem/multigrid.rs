@@ -9,7 +9,7 @@
 
 use super::discrete::{Discrete, Marks};
 use super::input::ProblemInput;
-use super::linear::{LevelNumbers, Linear};
+use super::linear::Linear;
 use crate::Result;
 use crate::comm::{Halo, Map, agree};
 use crate::graph;
@@ -17,6 +17,7 @@ use crate::mesh::{Face, Mesh, Stencil};
 use crate::run::Job;
 use crate::run::cost::Cost;
 use crate::run::deck::Preconditioning;
+use crate::run::report::LevelReport;
 use crate::solve::{Cycle, DistributedMatrix, DistributedOperator, Hierarchy, Level, Smoothing, Transfer};
 use crate::space::{Array, MemorySpace, Slice};
 use crate::sparse::{CrsMatrix, Operator};
@@ -200,21 +201,25 @@ impl<'a, S: Job> Multigrid<'a, S> {
 
 impl<S: Job> Multigrid<'_, S> {
     /// Rows and entries of the coarser levels.
-    pub fn numbers(&self) -> Vec<LevelNumbers> {
+    pub fn numbers(&self) -> Vec<LevelReport> {
         self.coarse.iter().map(|coarse| coarse.linear.level(&coarse.discrete)).collect()
     }
 
     /// Returns what a cycle moves and computes on this rank: per level the products, the updates of vectors, the transfers.
-    pub fn cost(&self, linear: &Linear<S>) -> Result<Cost> {
-        let mut cost = Cost::default();
+    pub fn cost(&self, linear: &Linear<S>) -> Cost {
         let matrices = [linear].into_iter().chain(self.coarse.iter().map(|coarse| &coarse.linear));
-        for (linear, level) in matrices.zip(&self.hierarchy.levels) {
-            let product = linear.product();
-            let (bytes, flops) = level.work(product.bytes, product.flops / 2);
-            (cost.bytes, cost.flops) = (cost.bytes + bytes, cost.flops + flops);
-        }
-        Ok(cost)
+        work(&self.hierarchy.levels, matrices.map(Linear::product).map(|product| [product.bytes, product.flops / 2]))
     }
+}
+
+/// Adds the work of levels whose products move these bytes and have these entries.
+pub(super) fn work<S: Job>(levels: &[Level<S>], products: impl Iterator<Item = [u64; 2]>) -> Cost {
+    let mut cost = Cost::default();
+    for (level, [bytes, entries]) in levels.iter().zip(products) {
+        let (bytes, flops) = level.work(bytes, entries);
+        (cost.bytes, cost.flops) = (cost.bytes + bytes, cost.flops + flops);
+    }
+    cost
 }
 
 /// A matrix on a mesh with its exchange, lent.

@@ -9,6 +9,7 @@ use crate::comm::{Communicator, Links, Solo};
 use crate::element::ElementType;
 use crate::run::deck::{Nodes, Preconditioning, Preset, ProblemKind};
 use crate::run::meshes::{coarse_boxes, coarse_meshes, made, preconditioned};
+use crate::run::report::LevelReport;
 use crate::run::steps::share;
 use crate::run::{Deck, Device, Phases, Report, dry_run, silent, solve, solve_on};
 use crate::solve::Preconditioner;
@@ -304,7 +305,7 @@ fn an_iteration_moves_and_computes_what_cg_and_the_cycle_do() {
 /// Down to the last of three levels and up again: 1 + 16 s on the finest one, 2 + 8 on the next, 4 on the last.
 #[test]
 fn a_level_has_the_time_from_its_visits_to_those_that_follow() {
-    let mut levels = vec![LevelNumbers::default(); 3];
+    let mut levels = vec![LevelReport::default(); 3];
     let visited = [(0, 0.0), (1, 1.0), (2, 3.0), (1, 7.0), (0, 15.0), (0, 31.0)];
     add_times(&mut levels, &visited, |before, after| Ok(after - before)).unwrap();
     assert_eq!(levels.iter().map(|level| level.seconds).collect::<Vec<_>>(), [17.0, 10.0, 4.0]);

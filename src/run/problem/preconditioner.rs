@@ -2,13 +2,14 @@
 
 use super::aggregates::Aggregates;
 use super::discrete::{Discrete, Marks};
-use super::linear::{LevelNumbers, Linear};
+use super::linear::Linear;
 use super::multigrid::{Multigrid, SEED};
 use super::sweeps::Triangular;
 use crate::Result;
 use crate::run::Job;
 use crate::run::cost::Cost;
 use crate::run::deck::Preconditioning;
+use crate::run::report::LevelReport;
 use crate::solve::{Cycle, Preconditioner, SolveInfo};
 use crate::space::{Array, MemorySpace, Slice};
 
@@ -75,16 +76,16 @@ impl<'a, S: Job> Levels<'a, S> {
     }
 
     /// Returns what an application moves and computes on this rank.
-    pub fn cost(&self, linear: &Linear<S>) -> Result<Cost> {
+    pub fn cost(&self, linear: &Linear<S>) -> Cost {
         match self {
             Levels::Boxes(multigrid) => multigrid.cost(linear),
             Levels::Aggregates(aggregates) => aggregates.cost(linear),
-            Levels::Sweeps(sweeps) => Ok(sweeps.cost()),
+            Levels::Sweeps(sweeps) => sweeps.cost(),
         }
     }
 
     /// Times the levels of an application, the second of two. All ranks call it together.
-    pub fn levels(&mut self, fine: &Discrete<'a, S>, linear: &Linear<S>) -> Result<Vec<LevelNumbers>> {
+    pub fn levels(&mut self, fine: &Discrete<'a, S>, linear: &Linear<S>) -> Result<Vec<LevelReport>> {
         let (space, n) = (fine.space, fine.map().owned_count());
         let mut levels = vec![linear.level(fine)];
         levels.extend(match self {
@@ -130,7 +131,7 @@ impl<'a, S: Job> Levels<'a, S> {
 
 /// Adds the time from each visit to the next one to the level that is visited.
 pub(super) fn add_times<M>(
-    levels: &mut [LevelNumbers],
+    levels: &mut [LevelReport],
     visited: &[(usize, M)],
     between: impl Fn(&M, &M) -> Result<f64>,
 ) -> Result<()> {
