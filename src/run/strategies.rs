@@ -68,7 +68,7 @@ pub struct StrategyStudy {
     pub strategies: Vec<Compared>,
 }
 
-/// Compares all strategies on the deck's mesh and device, on all ranks of `comm`; each rank returns the same numbers.
+/// Compares all strategies on the deck's mesh and device, on all ranks of `comm`. Each rank returns the same numbers.
 ///
 /// # Errors
 /// As [`solve`](super::solve), without those of iterations.

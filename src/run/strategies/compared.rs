@@ -8,7 +8,7 @@ use serde::Serialize;
 pub enum Promise {
     /// All strategies of the step give the same integers, on any number of threads.
     Identical,
-    /// Sums in a fixed order: the same bits in every run, on any number of threads.
+    /// Sums in a fixed order: the same bits on any number of threads.
     #[default]
     SameBits,
     /// Sums in the order in which threads come.
@@ -26,17 +26,17 @@ pub struct Compared {
     pub name: String,
     /// Whether the papers' path takes it on this device.
     pub is_papers: bool,
-    /// Seconds of each round, on the slowest rank; empty where the device does not offer the strategy.
+    /// Seconds of each round, on the slowest rank. Empty where the device does not offer the strategy.
     pub seconds: Vec<f64>,
     /// Median of `seconds`; null where the device does not offer the strategy.
     pub median_seconds: Option<f64>,
     /// Microseconds per node of the whole box, at the median.
     pub us_per_node: Option<f64>,
-    /// Median of the papers' strategy over the median of this one: how many times faster this one is.
+    /// Median of the papers' strategy over the median of this one.
     pub speedup: Option<f64>,
-    /// Bytes that a run with it needs at its peak, by forecast, over all ranks; the other choices are those of the papers.
+    /// Bytes that a run with it needs at its peak, by forecast, over all ranks. Other choices are those of the papers.
     pub run_bytes: u64,
-    /// Largest difference from the reference, over all ranks; for graphs the number of entries that differ.
+    /// Largest difference from the reference, over all ranks. For graphs the number of entries that differ.
     pub difference: Option<f64>,
     /// What `difference` may be.
     pub tolerance: f64,

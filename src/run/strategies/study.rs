@@ -5,6 +5,7 @@ use crate::comm::{Communicator, agree, failing};
 use crate::mesh::Mesh;
 use crate::run::Job;
 use crate::run::forecast::{Choices, Forecast, Sizes};
+use crate::run::report::SpreadReport;
 use crate::space::FreeMemory;
 use crate::{Error, Result};
 use std::time::Instant;
@@ -83,7 +84,7 @@ impl<S: Job> Study<'_, S> {
         let mut largest = [if difference.is_nan() { f64::INFINITY } else { difference }];
         comm.all_max(&mut largest);
         compared.difference = Some(largest[0]);
-        compared.median_seconds = median(&compared.seconds);
+        compared.median_seconds = Some(SpreadReport::new(&compared.seconds).median_seconds);
         compared.us_per_node = compared.median_seconds.map(|seconds| 1e6 * seconds / self.nodes as f64);
         Ok(compared)
     }
@@ -96,17 +97,6 @@ impl<S: Job> Study<'_, S> {
         let mut bytes = [forecast.peak()];
         self.comm.all_sum_u64(&mut bytes);
         Ok(bytes[0])
-    }
-}
-
-pub(super) fn median(seconds: &[f64]) -> Option<f64> {
-    let mut sorted = seconds.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let middle = sorted.len() / 2;
-    match sorted.len() {
-        0 => None,
-        count if count % 2 == 1 => Some(sorted[middle]),
-        _ => Some(0.5 * (sorted[middle - 1] + sorted[middle])),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The study on small meshes: every strategy is there, right, and found out if it is wrong.
 
-use super::study::{Numbers, difference, largest_difference, median, same_bits};
+use super::study::{Numbers, difference, largest_difference, same_bits};
 use super::*;
 use crate::Error;
 use crate::comm::Solo;
@@ -169,8 +169,6 @@ fn a_wrong_result_and_a_broken_promise_fail() {
     };
     assert_eq!([0.0, 1e-11, f64::NAN].map(marks), [0, 1, 1]);
     // One graph entry, one value in a thousand.
-    assert_eq!(median(&[3.0, 1.0, 2.0]), Some(2.0));
-    assert_eq!((median(&[4.0, 1.0, 2.0, 3.0]), median(&[])), (Some(2.5), None));
     let (found, expected) = (vec![1.0, 2.0 + 1e-9, 4.0], vec![1.0, 2.0, 4.0]);
     assert!((difference(&found, &expected) - 0.25e-9).abs() < 1e-16);
     assert!(difference(&[f64::NAN], &[1.0]).is_nan() && difference(&[], &[1.0]) == f64::INFINITY);

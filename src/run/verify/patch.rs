@@ -5,14 +5,12 @@
 //! ```
 //! Source: Irons and Loikkanen, An engineers' defence of the patch test, International Journal for Numerical Methods in Engineering 19, 1983.
 
+use super::alone::on_one_rank;
 use crate::Result;
-use crate::comm::{Links, Solo};
 use crate::element::ElementType;
-use crate::graph;
-use crate::mesh::{BoxPart, CoordinateMap};
+use crate::mesh::CoordinateMap;
 use crate::run::deck::{Nodes, ProblemKind};
-use crate::run::meshes::made;
-use crate::run::{Deck, Job, Phases, Problem, ProblemInput, silent};
+use crate::run::{Deck, Job};
 use crate::solve::NonlinearProblem;
 use crate::space::{Array, MemorySpace};
 
@@ -27,34 +25,28 @@ pub(super) fn residual<S: Job>(space: &S, deck: &Deck, element: ElementType, kin
     let mut deck = deck.clone();
     (deck.problem.kind, deck.mesh.element, deck.mesh.map) = (kind, element, CoordinateMap::TWIST);
     deck.mesh.nodes = Some(Nodes::new([NODES; 3])?);
-    let deck = &deck.resolved();
-    deck.check()?;
-    let part = BoxPart::new(&deck.spec(deck.nodes(1)?)?, 0, 1)?;
-    let (phases, links) = (Phases::default(), &Links::staged(&Solo));
-    let mesh = &made(space, &Solo, element, part)?;
-    let coords = space.download(&mesh.node_coord)?;
-    let dofs = kind.dofs();
-    let nodes = graph::build(space, &mesh.elem_node, mesh.map.owned_count(), deck.graph.strategy.or_default())?;
-    let input = ProblemInput { deck, links, mesh, coarse: &[], phases: &phases, progress: &silent };
-    let mut problem = Problem::new(space, input, Some(space.dof_graph(nodes, dofs)?))?;
-    let mut residual_of = |field: &dyn Fn([f64; 3], usize) -> f64| -> Result<Vec<f64>> {
-        let values: Vec<f64> = coords.iter().flat_map(|&x| (0..dofs).map(move |c| field(x, c))).collect();
-        let (mut x, mut residual): (_, Array<S, f64>) = (space.upload(&values)?, space.zeros(problem.rows())?);
-        problem.assemble(S::Memory::slice_mut(&mut x), S::Memory::slice_mut(&mut residual))?;
-        space.download(&residual)
-    };
-    let zero = residual_of(&|_, _| 0.0)?;
-    let linear = residual_of(&|[x, y, z], c| {
-        let [a, b, d] = [[1.0, -0.5, 0.25], [0.5, 2.0, -1.0], [-0.75, 0.3, 1.5]][c];
-        1.0 + a * x + b * y + d * z
-    })?;
-    let rough = residual_of(&|x, c| (1e3 * (x[0] + 2.0 * x[1] + 3.0 * x[2]) + c as f64).sin())?;
-    let largest = |residual: &[f64]| {
-        residual
-            .iter()
-            .zip(&zero)
-            .map(|(a, b)| (a - b).abs())
-            .fold(0.0, |most: f64, x| if x > most || x.is_nan() { x } else { most })
-    };
-    Ok(largest(&linear) / largest(&rough))
+    let (deck, dofs) = (&deck.resolved(), kind.dofs());
+    on_one_rank(space, deck, |problem, mesh| {
+        let coords = space.download(&mesh.node_coord)?;
+        let mut residual_of = |field: &dyn Fn([f64; 3], usize) -> f64| -> Result<Vec<f64>> {
+            let values: Vec<f64> = coords.iter().flat_map(|&x| (0..dofs).map(move |c| field(x, c))).collect();
+            let (mut x, mut residual): (_, Array<S, f64>) = (space.upload(&values)?, space.zeros(problem.rows())?);
+            problem.assemble(S::Memory::slice_mut(&mut x), S::Memory::slice_mut(&mut residual))?;
+            space.download(&residual)
+        };
+        let zero = residual_of(&|_, _| 0.0)?;
+        let linear = residual_of(&|[x, y, z], c| {
+            let [a, b, d] = [[1.0, -0.5, 0.25], [0.5, 2.0, -1.0], [-0.75, 0.3, 1.5]][c];
+            1.0 + a * x + b * y + d * z
+        })?;
+        let rough = residual_of(&|x, c| (1e3 * (x[0] + 2.0 * x[1] + 3.0 * x[2]) + c as f64).sin())?;
+        let largest = |residual: &[f64]| {
+            residual
+                .iter()
+                .zip(&zero)
+                .map(|(a, b)| (a - b).abs())
+                .fold(0.0, |most: f64, x| if x > most || x.is_nan() { x } else { most })
+        };
+        Ok(largest(&linear) / largest(&rough))
+    })
 }

@@ -3,6 +3,7 @@
 use crate::Result;
 use crate::comm::Solo;
 use crate::run::deck::{Choice, Nodes, Preconditioning, ProblemKind, Solver};
+use crate::run::strategies::difference;
 use crate::run::{Deck, Job, Solution, silent, solution_on};
 
 /// Relative residuals of Newton's method and of the linear solves.
@@ -46,11 +47,4 @@ fn field<S: Job>(space: &S, deck: &Deck, solver: Solver, preconditioner: Precond
     deck.cg.preconditioner = Choice::Given(preconditioner);
     let Solution { field, report, .. } = solution_on(space, &deck, &Solo, &silent)?.download(space)?;
     report.stopped.map_or(Ok(field), Err)
-}
-
-fn difference(a: &[f64], b: &[f64]) -> f64 {
-    let largest = b.iter().fold(0.0, |most: f64, value| most.max(value.abs()));
-    let apart = a.iter().zip(b).map(|(a, b)| (a - b).abs());
-    // A NaN is no small difference.
-    apart.fold(0.0, |most, next| if next <= most { most } else { next }) / largest
 }

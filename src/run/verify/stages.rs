@@ -3,14 +3,15 @@
 //! The checks are those that a user can run without the sources; `tests/spaces` has more of them on nastier inputs. One thread runs
 //! the loops of [`Serial`](crate::space::Serial) in order; it is a [`Threads`] here, whose job the library compiles anyway.
 
+use super::alone::on_one_rank;
 use crate::blas::Reductions;
-use crate::comm::{Links, Solo};
+use crate::comm::Solo;
 use crate::element::ElementType;
 use crate::graph;
 use crate::mesh::{BoxPart, BoxSpec, CoordinateMap, Mesh, MeshSpace};
 use crate::run::deck::{Choice, Nodes, Operator, Preconditioning, ProblemKind};
 use crate::run::strategies::{difference, numbers, unequal};
-use crate::run::{Deck, Job, Phases, Problem, ProblemInput, silent, solution_on, solve_on};
+use crate::run::{Deck, Job, silent, solution_on, solve_on};
 use crate::solve::{CgSlot, CgSteps, CgVariant, CgVectors, NonlinearProblem, Quotient};
 use crate::space::{Array, MemorySpace, Threads};
 use crate::{Result, fill};
@@ -129,19 +130,14 @@ fn graphs<S: Job>(space: &S, serial: &Threads, strategy: graph::Strategy) -> Res
 /// Returns the differences of the first residual and of the first correction.
 fn steps<S: Job>(space: &S, serial: &Threads, deck: &Deck) -> Result<[f64; 2]> {
     fn first<S: Job>(space: &S, deck: &Deck) -> Result<[Vec<f64>; 2]> {
-        let spec = BoxSpec::new(deck.nodes(1)?.edges(), deck.mesh.size, deck.mesh.map)?;
-        let mesh = space.generate_mesh(BoxPart::new(&spec, 0, 1)?)?;
-        let graph = graph::build(space, &mesh.elem_node, mesh.map.owned_count(), graph::Strategy::Gather)?;
-        let (phases, links) = (Phases::default(), &Links::staged(&Solo));
-        let (mesh, phases, progress) = (&mesh, &phases, &silent);
-        let input = ProblemInput { deck, links, mesh, coarse: &[], phases, progress };
-        let mut problem = Problem::new(space, input, Some(graph))?;
-        let n = problem.rows();
-        let (mut x, mut residual, mut delta): (Array<S, f64>, _, _) =
-            (problem.start()?, space.zeros(n)?, space.zeros(n)?);
-        problem.assemble(S::Memory::slice_mut(&mut x), S::Memory::slice_mut(&mut residual))?;
-        problem.solve(S::Memory::slice(&x), S::Memory::slice(&residual), S::Memory::slice_mut(&mut delta), None)?;
-        Ok([space.download(&residual)?, space.download(&delta)?])
+        on_one_rank(space, deck, |problem, _| {
+            let n = problem.rows();
+            let (mut x, mut residual, mut delta): (Array<S, f64>, _, _) =
+                (problem.start()?, space.zeros(n)?, space.zeros(n)?);
+            problem.assemble(S::Memory::slice_mut(&mut x), S::Memory::slice_mut(&mut residual))?;
+            problem.solve(S::Memory::slice(&x), S::Memory::slice(&residual), S::Memory::slice_mut(&mut delta), None)?;
+            Ok([space.download(&residual)?, space.download(&delta)?])
+        })
     }
     let (found, expected) = (first(space, deck)?, first(serial, &self::deck(|_| {}))?);
     Ok([0, 1].map(|which| difference(&found[which], &expected[which])))
