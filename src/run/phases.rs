@@ -10,7 +10,7 @@ use crate::comm::Communicator;
 use std::{cell::RefCell, time::Instant};
 
 /// Totals of one rank for one phase.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct PhaseTotals {
     /// The phase.
     pub name: &'static str,
@@ -80,7 +80,7 @@ impl Phases {
         self.totals.borrow().clone()
     }
 
-    /// The phases of all ranks: `nodes` counts all nodes, `triad` is the bandwidth of all ranks together in GB/s. Phases that never ran
+    /// Returns the phases of all ranks. `nodes` counts all nodes, `triad` is the bandwidth of all ranks together in GB/s. Phases that never ran
     /// are left out; parts follow their phase. `total` has the flops of `fill` and `cg`, which count each of theirs once. Collective.
     pub fn report(&self, comm: &dyn Communicator, nodes: u64, triad: Option<f64>) -> Vec<PhaseReport> {
         // The slowest rank decides the run time; the mean shows the imbalance.
@@ -120,14 +120,7 @@ impl Phases {
     fn update(&self, name: &'static str, change: impl FnOnce(&mut PhaseTotals)) {
         let mut totals = self.totals.borrow_mut();
         let index = totals.iter().position(|phase| phase.name == name).unwrap_or_else(|| {
-            totals.push(PhaseTotals {
-                name,
-                calls: 0,
-                seconds: 0.0,
-                cost: Cost::default(),
-                parent: None,
-                times: Vec::new(),
-            });
+            totals.push(PhaseTotals { name, ..PhaseTotals::default() });
             totals.len() - 1
         });
         change(&mut totals[index]);

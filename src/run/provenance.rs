@@ -39,14 +39,14 @@ pub struct ProvenanceReport {
     pub build: BuildReport,
     /// Host, cores and device of the ranks; ranks with the same ones are one entry.
     pub placement: Vec<PlacementReport>,
-    /// Average hardware threads that other programs used, on the busiest host; null where that is not known.
+    /// Hardware threads that other programs used on the busiest host, on average; null where unknown.
     pub other_programs: Option<f64>,
 }
 
 /// Build of the program.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BuildReport {
-    /// The commit of the sources, with `-dirty` if they differ from it; "unknown" for sources without one.
+    /// The commit of the sources, with `-dirty` if they differ from it; or "unknown".
     pub commit: String,
     /// The compiler.
     pub rustc: String,
@@ -148,12 +148,17 @@ fn command(words: impl Iterator<Item = OsString>) -> Vec<String> {
     words.enumerate().map(|(at, word)| if at == 0 { name(&word) } else { text(&word) }).collect()
 }
 
-/// Ranks start one after the other: all tell the second in which the last one did.
-#[test]
-fn ranks_tell_the_date_of_the_last_to_start() {
-    let dates = crate::comm::ranks::on_ranks(3, |comm| {
-        let wall = UNIX_EPOCH + Duration::from_secs([5, 86_400, 7][comm.rank()]);
-        Start { wall, clock: Instant::now(), others: None }.date(comm)
-    });
-    assert_eq!(dates, ["1970-01-02T00:00:00Z"; 3]);
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Ranks start one after the other: all tell the second in which the last one did.
+    #[test]
+    fn ranks_tell_the_date_of_the_last_to_start() {
+        let dates = crate::comm::ranks::on_ranks(3, |comm| {
+            let wall = UNIX_EPOCH + Duration::from_secs([5, 86_400, 7][comm.rank()]);
+            Start { wall, clock: Instant::now(), others: None }.date(comm)
+        });
+        assert_eq!(dates, ["1970-01-02T00:00:00Z"; 3]);
+    }
 }

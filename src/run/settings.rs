@@ -10,10 +10,10 @@ use super::provenance::BuildReport;
 use crate::Error;
 use crate::Result;
 use crate::comm::{Communicator, Setting, same};
-use std::fmt::Write;
+use std::hash::{DefaultHasher, Hasher};
 use std::io::Read;
 
-/// Returns `Ok` on all ranks if they have the same version, build and deck, else an error. Collective: nothing that depends on the deck
+/// Refuses ranks that differ in version, build or deck. Collective: nothing that depends on the deck
 /// may be collective before.
 ///
 /// # Errors
@@ -63,13 +63,12 @@ fn build() -> String {
     let mut head = Vec::new();
     let open = std::env::current_exe().and_then(std::fs::File::open);
     let is_read = open.and_then(|file| file.take(4096).read_to_end(&mut head)).is_ok();
-    let digest = head
-        .iter()
-        .fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3));
-    let _ = match is_read {
-        true => write!(text, "{profile} {digest:016x}"),
-        false => write!(text, "{profile}"),
-    };
+    text += profile;
+    if is_read {
+        let mut digest = DefaultHasher::new();
+        digest.write(&head);
+        text += &format!(" {:016x}", digest.finish());
+    }
     text
 }
 

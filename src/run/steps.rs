@@ -1,5 +1,6 @@
 //! Parts of the driver: failures of one rank, the order of sums, Newton's iteration, limits of waits.
 
+use super::deck::with_flag;
 use super::{Deck, Event, Job, Problem, Progress};
 use crate::comm::{Communicator, Links, agree};
 use crate::mesh::BoxPart;
@@ -86,15 +87,9 @@ pub(super) fn wait_limit(deck: &Deck) -> Duration {
 /// strategies `scatter` and `seam`, which the deck refuses.
 pub(super) fn fix_order(comm: &dyn Communicator) -> Result<()> {
     comm.fix_order_of_sums();
-    let key = "run.deterministic (--deterministic)";
-    agree(
-        comm,
-        comm.sums_in_rank_order().then_some(()).ok_or_else(|| {
-            Error::Invalid(format!(
-                "{key}: these ranks add in an order of their own; give a communicator that adds in rank order"
-            ))
-        }),
-    )
+    let why = "these ranks add in an order of their own; give a communicator that adds in rank order";
+    let refused = || Error::Invalid(format!("{}: {why}", with_flag("run.deterministic")));
+    agree(comm, comm.sums_in_rank_order().then_some(()).ok_or_else(refused))
 }
 
 /// Marks the error of a rank that leaves collective work.

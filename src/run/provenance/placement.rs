@@ -35,7 +35,7 @@ pub struct PlacementReport {
     pub cpu: String,
     /// Threads of each rank.
     pub threads: usize,
-    /// Hardware threads to which the threads of a rank are bound, `0-3`; masks of threads that differ are separated by ` | `.
+    /// Hardware threads to which the threads of a rank are bound, such as `0-3`. Masks that differ are separated by ` | `.
     pub affinity: String,
     /// Name of their GPU.
     pub gpu: Option<String>,
@@ -76,27 +76,18 @@ pub(super) fn grouped(places: Vec<Place>) -> Vec<PlacementReport> {
     groups
 }
 
-/// The texts of all ranks. Collective.
+/// The texts of all ranks, with spaces at their ends up to a common length. Collective.
 fn texts(comm: &dyn Communicator, own: &str) -> Result<Vec<String>> {
-    let mut longest = [own.len() as f64];
-    comm.all_max(&mut longest);
-    // The length, then the bytes.
-    let mut numbers = vec![own.len() as f64];
+    let mut chunks = [own.len().div_ceil(BYTES).max(1) as f64];
+    comm.all_max(&mut chunks);
+    let chunks = chunks[0] as usize;
+    let mut text = own.as_bytes().to_vec();
+    text.resize(chunks * BYTES, b' ');
     let pack = |bytes: &[u8]| bytes.iter().fold(0u64, |number, byte| number << 8 | u64::from(*byte)) as f64;
-    numbers.extend(own.as_bytes().chunks(BYTES).map(pack));
-    let length = 1 + (longest[0] as usize).div_ceil(BYTES);
-    numbers.resize(length, 0.0);
-    let all = comm.all_gather(&numbers)?;
-    Ok(all.chunks_exact(length).map(unpacked).collect())
-}
-
-fn unpacked(numbers: &[f64]) -> String {
-    let length = numbers[0] as usize;
-    let bytes = numbers[1..].iter().enumerate().flat_map(|(chunk, number)| {
-        let bytes = length.saturating_sub(chunk * BYTES).min(BYTES);
-        (*number as u64).to_be_bytes().into_iter().skip(8 - bytes)
-    });
-    String::from_utf8_lossy(&bytes.collect::<Vec<u8>>()).into_owned()
+    let all = comm.all_gather(&text.chunks(BYTES).map(pack).collect::<Vec<_>>())?;
+    let bytes = |number: &f64| (*number as u64).to_be_bytes().into_iter().skip(8 - BYTES);
+    let unpacked = |numbers: &[f64]| numbers.iter().flat_map(bytes).collect::<Vec<u8>>();
+    Ok(all.chunks_exact(chunks).map(|numbers| String::from_utf8_lossy(&unpacked(numbers)).into_owned()).collect())
 }
 
 #[cfg(test)]
@@ -110,9 +101,12 @@ mod tests {
         let text = |rank: usize| "rank é/\"x".chars().cycle().take(5 * rank % 17).collect::<String>();
         let expected: Vec<String> = (0..7).map(text).collect();
         for found in on_ranks(7, |comm| texts(comm, &text(comm.rank())).unwrap()) {
-            assert_eq!(found, expected);
+            assert!(found.iter().all(|text| text.len() == found[0].len()), "{found:?}");
+            for (found, text) in found.iter().zip(&expected) {
+                assert_eq!(found.strip_prefix(text.as_str()).map(str::trim), Some(""), "{found:?}");
+            }
         }
-        assert_eq!(texts(&Solo, "").unwrap(), [""]);
+        assert_eq!(texts(&Solo, "").unwrap(), [" ".repeat(BYTES)]);
     }
 
     #[test]
