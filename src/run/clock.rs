@@ -47,8 +47,9 @@ pub struct Effort {
     pub samples: [usize; 2],
 }
 
-/// The median time of a call: after two calls to warm up, 5 to 100 samples of 0.2 ms or longer, for 0.6 s; a call that takes longer by
-/// itself has one.
+/// Returns the median time of a call.
+///
+/// After two calls to warm up it takes 5 to 100 samples of 0.2 ms or longer, for 0.6 s; a call that takes longer by itself has one.
 ///
 /// # Errors
 /// Those of the work, and a device's failure.
@@ -56,7 +57,7 @@ pub fn median<S: Job, R>(space: &S, work: impl FnMut() -> Result<R>) -> Result<T
     median_within(space, Effort { seconds: 0.6, samples: [5, 100] }, work)
 }
 
-/// The median time of a call, within an effort: what is slow is called a few times only, or once.
+/// Returns the median time of a call, within an effort. Slow work is called a few times only, or once.
 ///
 /// # Errors
 /// Those of the work, and a device's failure.

@@ -1,4 +1,4 @@
-//! Bytes and flops of one call of each phase on one rank, by formula: pure functions of sizes.
+//! Bytes and flops of one call of each phase on one rank, by formula.
 //!
 //! Every array counts once a pass (caches keep what is reused), without write-allocate. Node ids and columns are 4
 //! bytes, row offsets and values 8; of the box of hexahedra an element has 8 nodes, its positions 1 byte, an interior row 27 entries.
@@ -52,7 +52,7 @@ pub struct Cost {
     pub flops: u64,
 }
 
-/// y = A x: values and columns 12 per entry, offsets 8, x 8 (ghosts too), y 8; one product and one sum per entry.
+/// y = A x by a matrix in CRS. Values and columns 12 per entry, offsets 8, x 8 (ghosts too), y 8; one product and one sum per entry.
 pub fn spmv(s: Sizes) -> Cost {
     Cost { bytes: 12 * s.nnz + 8 * (s.owned + 1) + 8 * (s.owned + s.ghosts) + 8 * s.owned, flops: 2 * s.nnz }
 }
@@ -62,7 +62,7 @@ pub fn cg_iteration(s: Sizes) -> Cost {
     cg_iteration_of(CgVariant::Classic, spmv(s), s)
 }
 
-/// One CG iteration: a product with a dot product inside and the vector updates, in bytes and flops per row. Classic: x and r with r.r
+/// One CG iteration: a product with a dot product inside and the vector updates. In bytes and flops per row, classic: x and r with r.r
 /// 48 and 8, p 24 and 2. Single-reduction: p, s, x and r with r.r 72 and 10.
 pub fn cg_iteration_of(variant: CgVariant, product: Cost, s: Sizes) -> Cost {
     let (bytes, flops) = match variant {
@@ -72,7 +72,7 @@ pub fn cg_iteration_of(variant: CgVariant, product: Cost, s: Sizes) -> Cost {
     Cost { bytes: product.bytes + bytes * s.owned, flops: product.flops + flops * s.owned }
 }
 
-/// One iteration of GMRES or BiCGStab: what [`Method`] says of its vectors, with `step` a product and the preconditioner. GMRES: the
+/// One iteration of GMRES or BiCGStab. Vectors as [`Method`] states them; `step` is a product with the preconditioner. GMRES: the
 /// mean over the iterations between restarts.
 pub fn general_iteration(method: Method, step: Cost, s: Sizes) -> Cost {
     let (steps, bytes, flops) = match method {
@@ -83,8 +83,8 @@ pub fn general_iteration(method: Method, step: Cost, s: Sizes) -> Cost {
     Cost { bytes: steps * step.bytes + bytes * s.owned, flops: steps * step.flops + flops * s.owned }
 }
 
-/// Count, fill and sort at their bound, then the positions; with several unknowns per node then the expansion: the nodes' graph in,
-/// that of the unknowns out.
+/// A graph: count, fill and sort at their bound, then the positions. With several unknowns per node also the expansion: the nodes' graph
+/// in, that of the unknowns out.
 pub fn graph(s: Sizes, shape: Shape) -> Cost {
     let pattern = |dofs: u64| 4 * dofs * dofs * s.nnz + 8 * (dofs * s.owned + 1);
     let elements = |dofs: u64| shape.tables(dofs).iter().sum::<u64>() * s.elems;
@@ -105,7 +105,9 @@ fn fill_inputs(s: Sizes, shape: Shape) -> u64 {
     (ids + positions) * s.elems + (24 + 8 * shape.dofs) * (s.owned + s.ghosts)
 }
 
-/// Flops of an element's matrix and residual by the general kernel, at each point: coordinates and Jacobian 24 per node, gradients 15 per
+/// Flops of an element's matrix and residual by the general kernel.
+///
+/// At each point: coordinates and Jacobian 24 per node, gradients 15 per
 /// node, fields 8 per node and unknown, slopes times the basis 28 per node and pair of unknowns, sums of the matrix 8 per pair of rows and
 /// of the residual 8 per row. The equation itself is not counted, nor what kernels save: half of the sums of a symmetric matrix, and a
 /// quarter of those of an equation without terms of values.
@@ -115,7 +117,7 @@ pub fn element_flops(shape: Shape) -> u64 {
     points * ((24 + 15) * nodes + 8 * rows + 28 * dofs * rows + 8 * rows * rows + 8 * rows)
 }
 
-/// A fill that moves `sum` bytes per value and residual: 8 with gather, which writes them once; 24 with others, which zero
+/// A fill that moves `sum` bytes per value and residual. They are 8 with gather, which writes them once; 24 with others, which zero
 /// them (8), then read and write them (16). `stored` bytes of element matrices go through memory; none where a window of them stays in
 /// the caches. Sizes are those of the nodes.
 pub fn fill(s: Sizes, shape: Shape, sum: u64, element_flops: u64, stored: u64) -> Cost {
@@ -123,12 +125,12 @@ pub fn fill(s: Sizes, shape: Shape, sum: u64, element_flops: u64, stored: u64) -
     Cost { bytes: fill_inputs(s, shape) + sum * sums + stored, flops: element_flops * s.elems }
 }
 
-/// Dirichlet elimination: `entries` listed values and residuals, 8 bytes of list read and 8 written each.
+/// Dirichlet elimination of `entries` listed values and residuals: 8 bytes of list read, 8 written.
 pub fn boundary(entries: u64) -> Cost {
     Cost { bytes: 16 * entries, flops: 0 }
 }
 
-/// Values copied into the format that products read: of each entry 8 read, and the `item` bytes of a stored value written.
+/// Values copied into the format that products read. Of each entry 8 bytes are read and `item` written.
 pub fn format(entries: u64, item: u64) -> Cost {
     Cost { bytes: (8 + item) * entries, flops: 0 }
 }

@@ -48,7 +48,7 @@ pub const STAGES: [&str; 4] = ["mesh", "graph", "setup", "solve"];
 /// The memory that one rank needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Forecast {
-    /// Bytes in use at the peak of each of [`STAGES`], in the memory of the space that does it.
+    /// Bytes in use at the peak of each of [`STAGES`], in the memory of the space.
     pub stages: [u64; 4],
     /// Host memory of a rank that works on a GPU, at its peak.
     pub staging: u64,
@@ -113,8 +113,8 @@ impl Forecast {
         self.stages.into_iter().fold(0, u64::max)
     }
 
-    /// Rejects a run whose stages need more than `free` bytes in the memory of the space, or whose staging
-    /// or file for VTK needs more than `free_on_host` bytes.
+    /// Rejects a run that needs more memory than is free. Stages have `free` bytes in the memory of the space; staging and a file for VTK
+    /// have `free_on_host`.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`] that names the first such stage and, on several ranks, the rank.

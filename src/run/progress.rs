@@ -9,7 +9,7 @@ pub enum Event<'a> {
     Newton(usize, f64),
     /// CG's iterations so far, and the residual after them.
     Cg(usize, f64),
-    /// Something to know once, such as a device that was looked for and not found: for people and for logs.
+    /// A fact to show once, such as a device that was not found.
     Notice(&'a str),
     /// The run is over: a line that is still open is to be closed.
     Done,

@@ -10,7 +10,7 @@ use crate::space::{ExecutionSpace, HostMemory, MemorySpace};
 pub struct Solution<M: MemorySpace = HostMemory> {
     /// This rank's part of the mesh: owned nodes first, then ghosts.
     pub mesh: Mesh<M>,
-    /// The field at the nodes of `mesh`, `[owned + ghost][component]`; at ghosts, that of their owners.
+    /// The field at the nodes of `mesh`, `[owned + ghost][component]`. Ghosts have that of their owners.
     pub field: M::Array<f64>,
     /// The report, the same on each rank.
     pub report: Report,

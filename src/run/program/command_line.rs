@@ -60,7 +60,7 @@ fn without_value<P: clap::CommandFactory>(words: &[OsString]) -> Option<clap::Er
     Some(command.error(clap::error::ErrorKind::InvalidValue, said))
 }
 
-/// Writes what clap has to say: help and version to `out`, a mistake as one line to `err`; both on the first rank only.
+/// Writes help and version to `out`, a mistake as one line to `err`. Both on the first rank only.
 pub fn usage(error: &clap::Error, out: &mut dyn Write, err: &mut dyn Write) -> Exit {
     match said(error) {
         Ok(text) => match show(out, &text) {
@@ -74,7 +74,7 @@ pub fn usage(error: &clap::Error, out: &mut dyn Write, err: &mut dyn Write) -> E
     }
 }
 
-/// Returns what clap has to say: help or version as text, a mistake as an error of one line.
+/// Returns help or version as text, a mistake as an error of one line.
 ///
 /// # Errors
 /// [`Error::Invalid`] for a mistake in the command line.

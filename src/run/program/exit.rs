@@ -25,7 +25,7 @@ impl Exit {
         if is_verified { Exit::Done } else { Exit::NotVerified }
     }
 
-    /// Classifies an error before the work starts: a missing device is bad input for this machine.
+    /// Classifies an error before the work. A missing device is bad input for this machine.
     pub fn before_work(error: &(dyn std::error::Error + 'static)) -> Self {
         match error.downcast_ref() {
             Some(Error::Device(_)) => Exit::BadInput,

@@ -1,4 +1,4 @@
-//! Shared by the programs of this project: exit codes, one-line messages, completions, man page, a status line on a terminal.
+//! Shared by the programs: exit codes, messages, completions, man page, a status line.
 //!
 //! Functions that produce output write it to the stream that the program hands them; nothing here exits.
 

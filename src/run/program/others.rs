@@ -63,7 +63,7 @@ impl Others {
         Self::read(None)
     }
 
-    /// Reads the counters of the cores that this process may use: in a container, others are not its machine.
+    /// Reads the counters of the cores that this process may use. In a container, others are not its machine.
     pub fn on_allowed_cores() -> Option<Self> {
         Self::read(Some(list(allowed(&read_to_string("/proc/self/status").ok()?)?)?))
     }

@@ -54,7 +54,7 @@ impl<W: Write> StatusLine<W> {
         StatusLine { out, look, columns, last: None }
     }
 
-    /// Columns that a line may have: the last one stays empty, since some terminals wrap after it.
+    /// Returns the columns that a line may have. The last one stays empty, since some terminals wrap after it.
     pub fn columns(&self) -> usize {
         (self.columns)().saturating_sub(1)
     }

@@ -5,7 +5,7 @@ pub(in crate::run) fn count(number: u64, noun: &str) -> String {
     format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
 
-/// Columns as wide as their widest cell: the first to the left, the others to the right.
+/// Aligns columns: the first to the left, the others to the right.
 pub fn columns(header: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
     let header = header.iter().map(|cell| cell.to_string()).collect();
     let rows: Vec<Vec<String>> = std::iter::once(header).chain(rows).collect();

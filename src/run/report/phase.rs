@@ -15,7 +15,7 @@ pub struct PhaseReport {
     pub seconds: f64,
     /// Microseconds of one call per node of the whole box.
     pub us_per_node: f64,
-    /// The spread of single calls; null for one call, and where single times are not known.
+    /// The spread of single calls; null where single times are not known.
     pub spread: Option<SpreadReport>,
     /// `bytes` over `seconds`; null where bytes are not counted.
     pub gb_per_s: Option<f64>,

@@ -30,7 +30,7 @@ impl Report {
         names.join(",")
     }
 
-    /// The values of the columns; empty where a number is not finite or was not measured.
+    /// The values of the columns. Empty where a number is not finite or was not measured.
     pub fn csv_row(&self) -> String {
         let values: Vec<String> = columns(Some(self)).into_iter().map(|(_, value)| quoted(&value)).collect();
         values.join(",")

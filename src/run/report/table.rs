@@ -112,7 +112,7 @@ impl Report {
         line("rating", parts)
     }
 
-    /// Whether the run is as good as was asked for: verified, or not to be judged.
+    /// Whether the run is verified, or not to be judged.
     pub fn is_good(&self) -> bool {
         self.verified || self.is_not_judged()
     }
