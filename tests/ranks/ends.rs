@@ -118,13 +118,13 @@ fn another_build_on_one_rank_is_named() {
 #[test]
 fn a_mistake_of_one_rank_ends_all_with_its_line() {
     let cases: &[(&[&[&str]], &str)] = &[
-        (&[&[], &["--input", "no-such.toml"]], "error: rank 1: no-such.toml: No such file"),
-        (&[&["--input", "no-such.toml"], &[]], "error: rank 0: no-such.toml: No such file"),
+        (&[&[], &["--input", "no-such.toml"]], "error: rank 1: --input: no-such.toml: No such file"),
+        (&[&["--input", "no-such.toml"], &[]], "error: rank 0: --input: no-such.toml: No such file"),
         (&[&[], &[], &["--nodez", "3"]], "error: rank 2: unexpected argument '--nodez' found"),
         (&[&[], &["--cg-tolerance", "7"]], "error: rank 1: cg.tolerance (--cg-tolerance): 7: "),
         (&[&[], &["--nodez"], &["--input", "no-such.toml"]], "error: rank 1: unexpected argument '--nodez'"),
         // All ranks alike: nobody is to blame.
-        (&[&["--input", "no-such.toml"], &["--input", "no-such.toml"]], "error: no-such.toml: No such file"),
+        (&[&["--input", "no-such.toml"], &["--input", "no-such.toml"]], "error: --input: no-such.toml: No such file"),
         (&[&["--nodez"], &["--nodez"], &["--nodez"]], "error: unexpected argument '--nodez' found"),
     ];
     for (ranks, start) in cases {
@@ -137,7 +137,7 @@ fn a_mistake_of_one_rank_ends_all_with_its_line() {
 #[test]
 fn an_error_that_one_rank_meets_alone_names_it() {
     let ended = run(&[&["--report", "/nowhere/r.json"], &["--report", "/nowhere/r.json"]]);
-    assert_refused(&ended, &["error: rank 0: /nowhere/r.json"]);
+    assert_refused(&ended, &["error: rank 0: run.report (--report): /nowhere/r.json"]);
 }
 
 #[test]
