@@ -110,7 +110,8 @@ fn no_rank_leaves_the_set_up_of_a_preconditioner_alone() {
 #[test]
 fn no_rank_leaves_a_study_a_forecast_or_the_files_of_a_mesh_alone() {
     let mut deck = deck(ProblemKind::Heat, Preconditioning::None);
-    deck.mesh.nodes = Nodes::new([5, 4, 6]).ok();
+    // A study takes no settings but those of mesh and run.
+    (deck.mesh.nodes, deck.cg.preconditioner) = (Nodes::new([5, 4, 6]).ok(), Choice::Auto);
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.vtu");
     let ends = walk("strategies", |comm| strategies_on(&Serial, &deck, 1, comm, &silent).map(drop));
