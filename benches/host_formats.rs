@@ -13,7 +13,7 @@ use minifenl::graph::{self, Strategy};
 use minifenl::mesh::{BoxPart, BoxSpec, CoordinateMap, Mesh};
 use minifenl::solve::{CgParams, CgWorkspace, Identity, LinearSystem, cg};
 use minifenl::space::{Threads, allowed_cores};
-use minifenl::sparse::{CrsMatrix, Format, Formats, HostMatrix, MatrixStorage, Operator, Precision};
+use minifenl::sparse::{CrsMatrix, Format, Formats, HostMatrix, MatrixStorage, Operator, Precision, RowProduct};
 use std::time::Instant;
 
 const ROUNDS: usize = 9;
@@ -97,7 +97,10 @@ fn compare(space: &Threads, threads: usize, m: u64) -> Result<()> {
     let mut sums = Reductions::new(space, n, 2)?;
     for row in &table {
         y.fill(f64::NAN);
-        row.matrix.operator().apply_dot_rows(space, 0..n, &x, &mut y, &mut sums, 1)?;
+        row.matrix.operator().apply_dot_rows(
+            space,
+            RowProduct { rows: 0..n, exchange: None, x: &x, y: &mut y, sums: &mut sums, slot: 1 },
+        )?;
         check(&row.name, &y, &expected);
     }
     let sprs = a.as_sprs();
@@ -115,7 +118,15 @@ fn compare(space: &Threads, threads: usize, m: u64) -> Result<()> {
             row.matrix.assembled_mut();
             row.update.push(seconds(|| space.update(&mut row.matrix))?.0);
             let operator: &dyn Operator<Threads> = row.matrix.operator();
-            row.product.push(seconds(|| operator.apply_dot_rows(space, 0..n, &x, &mut y, &mut sums, 1))?.0);
+            row.product.push(
+                seconds(|| {
+                    operator.apply_dot_rows(
+                        space,
+                        RowProduct { rows: 0..n, exchange: None, x: &x, y: &mut y, sums: &mut sums, slot: 1 },
+                    )
+                })?
+                .0,
+            );
             let mut solution = vec![0.0; n];
             let mut system = LinearSystem { operator, preconditioner: Identity, comm: &Solo, rhs: &x[..] };
             let params = CgParams::exactly(ITERATIONS);

@@ -53,7 +53,7 @@ pub use format::{
 pub use format::{DeviceCrs, DeviceMatrix, SliceArrays, SlicedEll};
 #[cfg(feature = "cuda")]
 pub(crate) use kernel_files::KERNEL_FILES;
-pub use operator::Operator;
+pub use operator::{Operator, RowProduct};
 pub use spgemm::Spgemm;
 #[cfg(feature = "cuda")]
 pub use spmv::DeviceValue;

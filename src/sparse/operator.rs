@@ -5,6 +5,23 @@ use crate::space::{Array, Slice};
 use crate::{Error, Result};
 use std::ops::Range;
 
+/// Rows of a product y = A x with its vectors, and where x.y goes.
+#[derive(Debug)]
+pub struct RowProduct<'a, S: Blas> {
+    /// The rows.
+    pub rows: Range<usize>,
+    /// An exchange of the ghosts of x, for the kernels of a device; see [`Operator::takes_exchange`].
+    pub exchange: Option<&'a Array<S, u64>>,
+    /// The vector that is multiplied.
+    pub x: &'a Slice<S, f64>,
+    /// The product; other rows are left as they are.
+    pub y: &'a mut Slice<S, f64>,
+    /// The sums over the rows; once they are stopped, nothing is computed.
+    pub sums: &'a mut Reductions<S>,
+    /// The scalar of `sums` that x.y goes to.
+    pub slot: usize,
+}
+
 /// A linear operator whose rows are this process's unknowns and whose columns are its unknowns, then ghosts.
 ///
 /// Five methods describe a product; one that can be divided by rows has [`apply_dot_rows`](Self::apply_dot_rows) instead of
@@ -39,7 +56,7 @@ pub trait Operator<S: Blas> {
         sums: &mut Reductions<S>,
         slot: usize,
     ) -> Result<()> {
-        self.apply_dot_rows(space, 0..self.rows(), x, y, sums, slot)
+        self.apply_dot_rows(space, RowProduct { rows: 0..self.rows(), exchange: None, x, y, sums, slot })
     }
 
     /// Returns whether a product only enqueues work on the space, so that it may be part of a recorded CUDA graph.
@@ -52,41 +69,20 @@ pub trait Operator<S: Blas> {
         None
     }
 
+    /// Returns whether [`apply_dot_rows`](Self::apply_dot_rows) can exchange the ghosts of x within the product.
+    ///
+    /// Such a product covers all rows. It sends the items of x that other ranks read, and waits for the ghosts before the rows from
+    /// `rows.start` on, which alone read them. All ranks stop at the same product, and a stopped one exchanges nothing.
+    fn takes_exchange(&self) -> bool {
+        false
+    }
+
     /// Computes y = A x over `rows`, and `sums.scalars[slot]` = x.y over all rows up to `rows.end`, as
     /// [`Spmv::spmv_dot`](super::Spmv::spmv_dot).
     ///
     /// # Errors
     /// As [`apply`](Self::apply); [`Error::Invalid`] for an operator that cannot be divided.
-    fn apply_dot_rows(
-        &self,
-        _space: &S,
-        _rows: Range<usize>,
-        _x: &Slice<S, f64>,
-        _y: &mut Slice<S, f64>,
-        _sums: &mut Reductions<S>,
-        _slot: usize,
-    ) -> Result<()> {
+    fn apply_dot_rows(&self, _space: &S, _product: RowProduct<'_, S>) -> Result<()> {
         Err(Error::Invalid("apply_dot_rows: the rows of this operator cannot be divided".into()))
-    }
-
-    /// Computes what [`apply_dot`](Self::apply_dot) does, and exchanges the ghosts of x within the product: sends the items of x that
-    /// other ranks read, and waits for its ghosts before the rows from `interior` on, which alone read them. All ranks stop at the same
-    /// product, and a stopped one exchanges nothing. Returns false, and does nothing, where products exchange no ghosts.
-    ///
-    /// `exchange` is the description of the exchange for the kernels of a device.
-    ///
-    /// # Errors
-    /// As [`apply`](Self::apply).
-    fn apply_dot_exchanging(
-        &self,
-        _space: &S,
-        _interior: usize,
-        _exchange: &Array<S, u64>,
-        _x: &Slice<S, f64>,
-        _y: &mut Slice<S, f64>,
-        _sums: &mut Reductions<S>,
-        _slot: usize,
-    ) -> Result<bool> {
-        Ok(false)
     }
 }

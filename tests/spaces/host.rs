@@ -8,7 +8,7 @@ use minifenl::graph::{self, Graph, NodeElem};
 use minifenl::mesh::{BoxPart, BoxSpec, CoordinateMap, Face, Mesh, MeshSpace};
 use minifenl::solve::{CgSlot, CgSteps, CgVectors, Quotient};
 use minifenl::space::{ExecutionSpace, Serial, Threads, exclusive_scan};
-use minifenl::sparse::{CrsMatrix, Spmv};
+use minifenl::sparse::{CrsMatrix, RowProduct, Spmv};
 use support::wave;
 
 fn spaces() -> Vec<Threads> {
@@ -120,7 +120,9 @@ fn a_product_has_the_same_bits_on_every_space() {
         let mut sums = Reductions::new(space, rows, 3).unwrap();
         space.spmv(matrix, x, &mut y).unwrap();
         space.spmv(single, x, &mut z).unwrap();
-        space.spmv_dot(matrix, 0..rows, x, &mut w, &mut sums, 2).unwrap();
+        space
+            .spmv_dot(matrix, RowProduct { rows: 0..rows, exchange: None, x, y: &mut w, sums: &mut sums, slot: 2 })
+            .unwrap();
         vec![y, z, w, sums.scalars]
     }
     let serial = all(&Serial, &matrix, &single, &x);

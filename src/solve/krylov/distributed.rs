@@ -13,7 +13,7 @@
 use crate::blas::Reductions;
 use crate::comm::{Halo, Staging};
 use crate::space::Slice;
-use crate::sparse::Operator;
+use crate::sparse::{Operator, RowProduct};
 use crate::{Result, error::check_length};
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -99,10 +99,9 @@ impl<S: Staging> Operator<S> for DistributedOperator<'_, S> {
         let (local, rows, mut halo) = (self.local, self.local.rows(), self.halo.borrow_mut());
         let mut clock = Instant::now();
         let mut elapsed = || std::mem::replace(&mut clock, Instant::now()).elapsed();
-        if let Some(exchange) = halo.peer()
-            && local.apply_dot_exchanging(space, self.interior, exchange, p, q, sums, slot)?
-        {
-            return Ok(());
+        if let Some(exchange) = halo.peer().filter(|_| local.takes_exchange()) {
+            let (rows, exchange) = (self.interior..rows, Some(exchange));
+            return local.apply_dot_rows(space, RowProduct { rows, exchange, x: p, y: q, sums, slot });
         }
         // A block of rows has one partial sum: divided between blocks, the product sums in the order of an undivided one. A kernel
         // whose sum is collective needs all rows.
@@ -115,7 +114,7 @@ impl<S: Staging> Operator<S> for DistributedOperator<'_, S> {
         let messages = halo.begin(space, p)?;
         let (mut in_halo, mut in_product) = (elapsed(), Duration::ZERO);
         if split > 0 {
-            local.apply_dot_rows(space, 0..split, p, q, sums, slot)?;
+            local.apply_dot_rows(space, RowProduct { rows: 0..split, exchange: None, x: p, y: q, sums, slot })?;
             in_product = elapsed();
         }
         messages.finish(space, p)?;
@@ -123,7 +122,7 @@ impl<S: Staging> Operator<S> for DistributedOperator<'_, S> {
         if split == 0 {
             local.apply_dot(space, p, q, sums, slot)?;
         } else if split < rows {
-            local.apply_dot_rows(space, split..rows, p, q, sums, slot)?;
+            local.apply_dot_rows(space, RowProduct { rows: split..rows, exchange: None, x: p, y: q, sums, slot })?;
         }
         self.book(in_product + elapsed(), in_halo);
         Ok(())

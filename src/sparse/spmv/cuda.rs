@@ -3,7 +3,7 @@
 //! The caller chooses the number of threads ([`Cuda::spmv_lanes`]), or it follows from the mean length of a row
 //! ([`Lanes::of`]). The same number gives the same bits every time.
 
-use super::{CrsMatrix, HostValue, Lanes, Spmv};
+use super::{CrsMatrix, HostValue, Lanes, RowProduct, Spmv};
 use crate::blas::{Blas, Reductions};
 use crate::error::{check_at_least, check_length};
 use crate::space::Item;
@@ -111,27 +111,17 @@ impl Cuda {
         &self,
         lanes: Lanes,
         a: &CrsMatrix<V, CudaMemory>,
-        rows: Range<usize>,
-        exchange: Option<&CudaArray<u64>>,
-        x: &CudaArray<f64>,
-        y: &mut CudaArray<f64>,
-        sums: &mut Reductions<Cuda>,
-        slot: usize,
+        product: RowProduct<'_, Cuda>,
     ) -> Result<()> {
-        let all = a.graph().rows();
-        let covered = if exchange.is_some() { 0..all } else { rows.clone() };
-        check_dot((all, a.graph().columns(), 1), &covered, x, y, sums, slot)?;
+        let (graph, Range { start, end }) = (a.graph(), product.rows.clone());
+        let covered = product.covered([graph.rows(), graph.columns()], 1)?;
         // The grid of the plain product, so that the partial sums are the same.
         let tiles = covered.len().div_ceil(lanes.tile(THREADS as usize));
         let grid = self.product_grid(&SPARSE, V::SPMV_DOT[lanes as usize], tiles)?;
-        let names = if exchange.is_some() { V::SPMV_DOT_EXCHANGING } else { V::SPMV_DOT };
-        let (first, last, slot) = (rows.start as u64, rows.end as u64, slot as u32);
-        let (stop, ranks, ticket) = (sums.stop_argument(), ranks_of_whole(&covered, all, sums), self.ticket());
-        let Reductions { partials, scalars, .. } = sums;
-        let matrix = arguments![first, last, a.graph().row_map(), a.graph().entries(), a.values()];
-        let vectors = arguments![x, y, stop, ranks, partials, slot, scalars, ticket];
-        let exchange = exchange.map(Argument::from);
-        self.launch(&SPARSE, names[lanes as usize], grid, &[matrix, exchange.as_slice(), vectors].concat())
+        let names = if product.exchange.is_some() { V::SPMV_DOT_EXCHANGING } else { V::SPMV_DOT };
+        let matrix = arguments![start as u64, end as u64, graph.row_map(), graph.entries(), a.values()];
+        let arguments = [&matrix[..], &product.arguments(self, covered == (0..graph.rows()))].concat();
+        self.launch(&SPARSE, names[lanes as usize], grid, &arguments)
     }
 
     /// Returns a grid of resident blocks that walk over the tiles: at most one block per tile and per partial sum, and
@@ -142,27 +132,28 @@ impl Cuda {
     }
 }
 
-/// The description of the ranks for a product of all rows; a sum over a part of the rows is not complete.
-pub(crate) fn ranks_of_whole(rows: &Range<usize>, all: usize, sums: &Reductions<Cuda>) -> Argument {
-    if *rows == (0..all) { sums.ranks_argument() } else { Argument::NULL }
-}
-
-/// Refuses arrays that do not fit a product of `rows` and its dot.
-pub(crate) fn check_dot(
-    (all, columns, block): (usize, usize, usize),
-    rows: &Range<usize>,
-    x: &CudaArray<f64>,
-    y: &CudaArray<f64>,
-    sums: &Reductions<Cuda>,
-    slot: usize,
-) -> Result<()> {
-    if rows.start > rows.end || rows.end > all {
-        return Err(Error::Invalid(format!("spmv_dot: rows {rows:?} of a matrix of {all} rows")));
+impl RowProduct<'_, Cuda> {
+    /// Returns the rows that the product covers: all with an exchange. Refuses arrays that do not fit them.
+    pub(in crate::sparse) fn covered(&self, [all, columns]: [usize; 2], block: usize) -> Result<Range<usize>> {
+        let rows = if self.exchange.is_some() { 0..all } else { self.rows.clone() };
+        if rows.start > rows.end || rows.end > all {
+            return Err(Error::Invalid(format!("spmv_dot: rows {rows:?} of a matrix of {all} rows")));
+        }
+        check_length("spmv_dot", "rows (its start in its block)", rows.start % block, 0)?;
+        check_at_least("spmv_dot", "x", self.x.len(), columns.max(rows.end))?;
+        check_at_least("spmv_dot", "y", self.y.len(), rows.end)?;
+        self.sums.check("spmv_dot", self.slot)?;
+        Ok(rows)
     }
-    check_length("spmv_dot", "rows (its start in its block)", rows.start % block, 0)?;
-    check_at_least("spmv_dot", "x", x.len(), columns.max(rows.end))?;
-    check_at_least("spmv_dot", "y", y.len(), rows.end)?;
-    sums.check("spmv_dot", slot)
+
+    /// The last arguments of a kernel: exchange, vectors, sums. A sum over a part of the rows is not complete, and no rank adds it.
+    pub(in crate::sparse) fn arguments(self, space: &Cuda, is_whole: bool) -> Vec<Argument> {
+        let RowProduct { exchange, x, y, sums, slot, .. } = self;
+        let (stop, ranks) = (sums.stop_argument(), if is_whole { sums.ranks_argument() } else { Argument::NULL });
+        let Reductions { partials, scalars, .. } = sums;
+        let vectors = arguments![x, y, stop, ranks, partials, slot as u32, scalars, space.ticket()];
+        exchange.map(Argument::from).into_iter().chain(vectors.iter().copied()).collect()
+    }
 }
 
 impl<V: DeviceValue> Spmv<V> for Cuda {
@@ -173,15 +164,7 @@ impl<V: DeviceValue> Spmv<V> for Cuda {
         self.spmv_lanes(Lanes::of_matrix(a), a, x, y)
     }
 
-    fn spmv_dot(
-        &self,
-        a: &CrsMatrix<V, CudaMemory>,
-        rows: Range<usize>,
-        x: &CudaArray<f64>,
-        y: &mut CudaArray<f64>,
-        sums: &mut Reductions<Cuda>,
-        slot: usize,
-    ) -> Result<()> {
-        self.spmv_dot_lanes(Lanes::of_matrix(a), a, rows, None, x, y, sums, slot)
+    fn spmv_dot(&self, a: &CrsMatrix<V, CudaMemory>, product: RowProduct<'_, Cuda>) -> Result<()> {
+        self.spmv_dot_lanes(Lanes::of_matrix(a), a, product)
     }
 }

@@ -1,6 +1,6 @@
 //! SpMV on Serial and Threads: one task per block of rows.
 
-use super::{CrsMatrix, Spmv};
+use super::{CrsMatrix, RowProduct, Spmv};
 use crate::blas::Reductions;
 use crate::error::{check_at_least, check_length};
 use crate::space::{Item, Threads, prefetch};
@@ -27,32 +27,22 @@ impl<V: HostValue> Spmv<V> for Threads {
         Ok(())
     }
 
-    fn spmv_dot(
-        &self,
-        a: &CrsMatrix<V>,
-        rows: Range<usize>,
-        x: &[f64],
-        y: &mut [f64],
-        sums: &mut Reductions<Threads>,
-        slot: usize,
-    ) -> Result<()> {
-        check("spmv_dot", a, x, y)?;
-        dot_of_pieces(self, a.graph().rows(), rows, x, y, sums, (slot, Threads::CHUNK), |first, y, partials| {
+    fn spmv_dot(&self, a: &CrsMatrix<V>, product: RowProduct<'_, Threads>) -> Result<()> {
+        let x = product.x;
+        check("spmv_dot", a, x, product.y)?;
+        dot_of_pieces(self, a.graph().rows(), Threads::CHUNK, product, |first, y, partials| {
             partials[0] = V::rows_dot(a, first, x, y);
         })
     }
 }
 
-/// Multiplies `rows` of a matrix with `all` rows in pieces of `each` rows, a multiple of a chunk: `product(first, y, partials)` writes y = A x
+/// Multiplies rows of a matrix with `all` rows in pieces of `each` rows, a multiple of a chunk: `product(first, y, partials)` writes y = A x
 /// from row `first` on and the share of x.y of each chunk. The sum goes to the slot of `sums` as in [`Spmv::spmv_dot`].
 pub(in crate::sparse) fn dot_of_pieces(
     space: &Threads,
     all: usize,
-    rows: Range<usize>,
-    x: &[f64],
-    y: &mut [f64],
-    sums: &mut Reductions<Threads>,
-    (slot, each): (usize, usize),
+    each: usize,
+    RowProduct { rows, x, y, sums, slot, .. }: RowProduct<'_, Threads>,
     product: impl Fn(usize, &mut [f64], &mut [f64]) + Send + Sync,
 ) -> Result<()> {
     if rows.start > rows.end || rows.end > all {
@@ -204,20 +194,32 @@ mod tests {
         let matrix = CrsMatrix::new(Arc::new(CrsGraph::new(row_map, entries, rows + 31).unwrap()), values).unwrap();
         let x: Vec<f64> = (0..rows + 31).map(|i| (i as f64 * 0.11).cos()).collect();
         let (mut y, mut sums) = (vec![0.0; rows], Reductions::new(&Serial, rows, 3).unwrap());
-        Serial.spmv_dot(&matrix, 0..rows, &x, &mut y, &mut sums, 1).unwrap();
+        Serial
+            .spmv_dot(&matrix, RowProduct { rows: 0..rows, exchange: None, x: &x, y: &mut y, sums: &mut sums, slot: 1 })
+            .unwrap();
         let expected: f64 = y.iter().zip(&x).map(|(y, x)| y * x).sum();
         assert!((sums.scalars[1] - expected).abs() < 1e-10 * rows as f64);
         let threads = Threads::new(3).unwrap();
         let (mut y2, mut sums2) = (vec![0.0; rows], Reductions::new(&threads, rows, 3).unwrap());
         let split = 2 * Threads::CHUNK;
         for part in [0..split, split..rows] {
-            threads.spmv_dot(&matrix, part, &x, &mut y2, &mut sums2, 1).unwrap();
+            threads
+                .spmv_dot(
+                    &matrix,
+                    RowProduct { rows: part, exchange: None, x: &x, y: &mut y2, sums: &mut sums2, slot: 1 },
+                )
+                .unwrap();
         }
         assert_eq!((&y, &sums.partials, &sums.scalars), (&y2, &sums2.partials, &sums2.scalars));
         (sums.scalars[2], sums.stop) = (1.0, Some(2));
         let mut untouched = vec![7.0; rows];
         let before = sums.scalars.clone();
-        Serial.spmv_dot(&matrix, 0..rows, &x, &mut untouched, &mut sums, 1).unwrap();
+        Serial
+            .spmv_dot(
+                &matrix,
+                RowProduct { rows: 0..rows, exchange: None, x: &x, y: &mut untouched, sums: &mut sums, slot: 1 },
+            )
+            .unwrap();
         assert!(untouched.iter().all(|&y| y == 7.0) && sums.scalars == before);
     }
 
@@ -259,12 +261,34 @@ mod tests {
                 let mut sums = Reductions::new(&space, ROWS, 2).unwrap();
                 sums.partials.fill(f64::NAN);
                 for ends in bounds.windows(2) {
-                    space.spmv_dot(&matrix, ends[0]..ends[1], &x, &mut y, &mut sums, 1).unwrap();
+                    space
+                        .spmv_dot(
+                            &matrix,
+                            RowProduct {
+                                rows: ends[0]..ends[1],
+                                exchange: None,
+                                x: &x,
+                                y: &mut y,
+                                sums: &mut sums,
+                                slot: 1,
+                            },
+                        )
+                        .unwrap();
                 }
                 assert!(y == product && sums.scalars == [0.0, dot], "{bounds:?}, {threads} threads");
             }
             let mut sums = Reductions::new(&space, ROWS, 2).unwrap();
-            let inside = space.spmv_dot(&matrix, 100..ROWS, &x, &mut vec![0.0; ROWS], &mut sums, 1);
+            let inside = space.spmv_dot(
+                &matrix,
+                RowProduct {
+                    rows: 100..ROWS,
+                    exchange: None,
+                    x: &x,
+                    y: &mut vec![0.0; ROWS],
+                    sums: &mut sums,
+                    slot: 1,
+                },
+            );
             assert!(inside.unwrap_err().to_string().contains("its start in its block"));
         }
     }
@@ -278,12 +302,22 @@ mod tests {
         let reversed = 1..0;
         for rows in [0..4, 4..4, reversed] {
             let mut sums = Reductions::new(&Serial, 3, 1).unwrap();
-            let refused = Serial.spmv_dot(&three(), rows, &[0.0; 3], &mut [0.0; 9], &mut sums, 0).unwrap_err();
+            let refused = Serial
+                .spmv_dot(
+                    &three(),
+                    RowProduct { rows, exchange: None, x: &[0.0; 3], y: &mut [0.0; 9], sums: &mut sums, slot: 0 },
+                )
+                .unwrap_err();
             assert!(refused.to_string().contains("of a matrix of 3 rows"), "{refused}");
         }
         let tall = CrsMatrix::<f64>::zero(Arc::new(CrsGraph::new(vec![0, 1, 1, 1], vec![0], 1).unwrap()));
         let mut sums = Reductions::new(&Serial, 3, 1).unwrap();
-        let refused = Serial.spmv_dot(&tall, 0..3, &[0.0; 1], &mut [0.0; 3], &mut sums, 0).unwrap_err();
+        let refused = Serial
+            .spmv_dot(
+                &tall,
+                RowProduct { rows: 0..3, exchange: None, x: &[0.0; 1], y: &mut [0.0; 3], sums: &mut sums, slot: 0 },
+            )
+            .unwrap_err();
         assert!(refused.to_string().contains("spmv_dot: `x`"), "{refused}");
     }
 }

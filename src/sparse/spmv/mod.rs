@@ -11,18 +11,15 @@ mod lanes;
 
 #[cfg(feature = "cuda")]
 pub use cuda::DeviceValue;
-#[cfg(feature = "cuda")]
-pub(super) use cuda::{check_dot, ranks_of_whole};
 
 pub use host::HostValue;
 pub(super) use host::{dot_of_pieces, fetch_ahead, row_sum, row_sum_of};
 pub use lanes::Lanes;
 
-use super::CrsMatrix;
+use super::{CrsMatrix, RowProduct};
 use crate::Result;
-use crate::blas::{Blas, Reductions};
+use crate::blas::Blas;
 use crate::space::{Item, Slice};
-use std::ops::Range;
 
 /// Products of a CRS matrix whose values have type `V` with f64 vectors.
 pub trait Spmv<V: Item = f64>: Blas {
@@ -45,13 +42,5 @@ pub trait Spmv<V: Item = f64>: Blas {
     ///
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) for short vectors.
-    fn spmv_dot(
-        &self,
-        a: &CrsMatrix<V, Self::Memory>,
-        rows: Range<usize>,
-        x: &Slice<Self, f64>,
-        y: &mut Slice<Self, f64>,
-        sums: &mut Reductions<Self>,
-        slot: usize,
-    ) -> Result<()>;
+    fn spmv_dot(&self, a: &CrsMatrix<V, Self::Memory>, product: RowProduct<'_, Self>) -> Result<()>;
 }

@@ -9,7 +9,7 @@ use minifenl::graph::{self, Positions, Strategy};
 use minifenl::mesh::ElemNode;
 use minifenl::solve::{CgSlot, CgSteps, CgVectors, Quotient};
 use minifenl::space::{Cuda, CudaArray, ExecutionSpace};
-use minifenl::sparse::{CrsGraph, CrsMatrix, Format, Lanes, Spmv};
+use minifenl::sparse::{CrsGraph, CrsMatrix, Format, Lanes, RowProduct, Spmv};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -142,7 +142,9 @@ fn products_equal_plain_sums() {
     }
     let mut sums = Reductions::new(&space, ROWS, 2).unwrap();
     let mut y = space.upload(&vec![f64::NAN; ROWS]).unwrap();
-    space.spmv_dot(&there, 0..ROWS, &x, &mut y, &mut sums, 1).unwrap();
+    space
+        .spmv_dot(&there, RowProduct { rows: 0..ROWS, exchange: None, x: &x, y: &mut y, sums: &mut sums, slot: 1 })
+        .unwrap();
     assert!(space.download(&y).unwrap() == product);
     assert_eq!(space.download(&sums.scalars).unwrap(), [0.0, dot]);
 }

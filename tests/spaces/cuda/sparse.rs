@@ -4,7 +4,9 @@ use super::{difference, gpu, wave};
 use minifenl::blas::Reductions;
 use minifenl::space::cuda::CudaMemory;
 use minifenl::space::{Cuda, CudaArray, ExecutionSpace, Serial};
-use minifenl::sparse::{CrsGraph, CrsMatrix, DeviceCrs, DeviceValue, Format, Lanes, Operator, SlicedEll, Spmv};
+use minifenl::sparse::{
+    CrsGraph, CrsMatrix, DeviceCrs, DeviceValue, Format, Lanes, Operator, RowProduct, SlicedEll, Spmv,
+};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -135,7 +137,9 @@ fn dots(space: &Cuda, a: &CrsMatrix, block: usize, product: Dot<'_>) {
     let (rows, columns) = (a.graph().rows(), a.graph().columns());
     let x = wave(columns.max(rows), 0.31);
     let (mut y, mut sums) = (vec![0.0; rows], Reductions::new(&Serial, rows, SLOT + 1).unwrap());
-    Serial.spmv_dot(a, 0..rows, &x, &mut y, &mut sums, SLOT).unwrap();
+    Serial
+        .spmv_dot(a, RowProduct { rows: 0..rows, exchange: None, x: &x, y: &mut y, sums: &mut sums, slot: SLOT })
+        .unwrap();
     let (dot, x_there) = (sums.scalars[SLOT], space.upload(&x).unwrap());
     let mut run = |stop: f64, bounds: &[usize]| {
         let mut y = space.upload(&vec![f64::NAN; rows]).unwrap();
@@ -171,7 +175,9 @@ fn products_with_dots_agree_with_serial() {
         let there = a.upload(&space).unwrap();
         for (lanes, _) in Lanes::ALL {
             dots(&space, &a, 1, &mut |rows, x, y, sums| {
-                space.spmv_dot_lanes(lanes, &there, rows, None, x, y, sums, SLOT).unwrap();
+                space
+                    .spmv_dot_lanes(lanes, &there, RowProduct { rows, exchange: None, x, y, sums, slot: SLOT })
+                    .unwrap();
             });
         }
     }
@@ -239,7 +245,7 @@ fn products_agree_with_serial_in_every_format() {
             let there = a.upload(&space).unwrap();
             let stored = stored(&space, format, &there);
             dots(&space, a, 32, &mut |rows, x, y, sums| {
-                stored.apply_dot_rows(&space, rows, x, y, sums, SLOT).unwrap();
+                stored.apply_dot_rows(&space, RowProduct { rows, exchange: None, x, y, sums, slot: SLOT }).unwrap();
             });
         }
         let there = a.upload(&space).unwrap();

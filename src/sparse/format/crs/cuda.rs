@@ -1,14 +1,12 @@
 //! CRS as a format on a GPU: products with a given number of threads per row, which may exchange ghosts; values in single precision.
 
 use crate::Result;
-use crate::blas::Reductions;
 use crate::error::check_length;
 use crate::space::ExecutionSpace;
 use crate::space::cuda::{Argument, Cuda, CudaArray, CudaMemory, Grid, arguments};
 use crate::sparse::format::slices::verdict;
 use crate::sparse::kernel_files::SLICES;
-use crate::sparse::{CrsMatrix, DeviceValue, FormatCopy, Lanes, Operator};
-use std::ops::Range;
+use crate::sparse::{CrsMatrix, DeviceValue, FormatCopy, Lanes, Operator, RowProduct};
 
 /// A matrix in CRS on a GPU, and how many threads share a row of its products.
 #[derive(Clone, Debug)]
@@ -53,30 +51,12 @@ impl<V: DeviceValue> Operator<Cuda> for DeviceCrs<V> {
         Some(32)
     }
 
-    fn apply_dot_rows(
-        &self,
-        space: &Cuda,
-        rows: Range<usize>,
-        x: &CudaArray<f64>,
-        y: &mut CudaArray<f64>,
-        sums: &mut Reductions<Cuda>,
-        slot: usize,
-    ) -> Result<()> {
-        space.spmv_dot_lanes(self.lanes(), &self.matrix, rows, None, x, y, sums, slot)
+    fn takes_exchange(&self) -> bool {
+        true
     }
 
-    fn apply_dot_exchanging(
-        &self,
-        space: &Cuda,
-        interior: usize,
-        exchange: &CudaArray<u64>,
-        x: &CudaArray<f64>,
-        y: &mut CudaArray<f64>,
-        sums: &mut Reductions<Cuda>,
-        slot: usize,
-    ) -> Result<bool> {
-        let rows = interior..self.rows();
-        space.spmv_dot_lanes(self.lanes(), &self.matrix, rows, Some(exchange), x, y, sums, slot).map(|()| true)
+    fn apply_dot_rows(&self, space: &Cuda, product: RowProduct<'_, Cuda>) -> Result<()> {
+        space.spmv_dot_lanes(self.lanes(), &self.matrix, product)
     }
 }
 

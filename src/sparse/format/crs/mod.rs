@@ -8,14 +8,13 @@ pub use cuda::DeviceCrs;
 
 use super::slices::{first_fault, not_stored};
 use crate::Result;
-use crate::blas::{Blas, Reductions};
+use crate::blas::Blas;
 #[cfg(feature = "cuda")]
 use crate::space::cuda::{Cuda, CudaMemory};
 use crate::space::{Item, Slice, Threads};
-use crate::sparse::{CrsGraph, CrsMatrix, FormatCopy, MatrixSizes, Operator, Precision, Spmv, StoredValue};
+use crate::sparse::{CrsGraph, CrsMatrix, FormatCopy, MatrixSizes, Operator, Precision, RowProduct, Spmv, StoredValue};
 use crate::{LocalOrdinal, RowOffset};
 use rayon::prelude::*;
-use std::ops::Range;
 use std::sync::Arc;
 
 pub(super) fn on_host(
@@ -69,16 +68,8 @@ impl<V: Item, S: Blas + Spmv<V>> Operator<S> for CrsMatrix<V, S::Memory> {
         Some(<S as Spmv<V>>::ROW_BLOCK)
     }
 
-    fn apply_dot_rows(
-        &self,
-        space: &S,
-        rows: Range<usize>,
-        x: &Slice<S, f64>,
-        y: &mut Slice<S, f64>,
-        sums: &mut Reductions<S>,
-        slot: usize,
-    ) -> Result<()> {
-        space.spmv_dot(self, rows, x, y, sums, slot)
+    fn apply_dot_rows(&self, space: &S, product: RowProduct<'_, S>) -> Result<()> {
+        space.spmv_dot(self, product)
     }
 }
 

@@ -16,14 +16,12 @@ use super::host_sweep_layout::SweepLayout;
 use super::host_unions::{LISTED, SLICE};
 use super::host_update;
 use super::stored_value::StoredValue;
-use crate::blas::Reductions;
 use crate::error::check_at_least;
 use crate::space::{Threads, try_zeroed};
 use crate::sparse::spmv::dot_of_pieces;
-use crate::sparse::{CrsGraph, CrsMatrix, FormatCopy, Operator};
+use crate::sparse::{CrsGraph, CrsMatrix, FormatCopy, Operator, RowProduct};
 use crate::{Error, Result};
 use rayon::prelude::*;
-use std::ops::Range;
 use std::sync::Arc;
 
 /// A matrix in slices on a host. The pattern is laid out once per graph; the values are replaced as often as they change.
@@ -134,19 +132,12 @@ impl<V: StoredValue> Operator<Threads> for HostSlices<V> {
         Some(self.layout.dofs * Threads::CHUNK)
     }
 
-    fn apply_dot_rows(
-        &self,
-        space: &Threads,
-        rows: Range<usize>,
-        x: &[f64],
-        y: &mut [f64],
-        sums: &mut Reductions<Threads>,
-        slot: usize,
-    ) -> Result<()> {
-        self.check("spmv_dot", x, y)?;
-        let (matrix, piece) = (self.matrix(), self.swept_rows(space, rows.len()));
+    fn apply_dot_rows(&self, space: &Threads, product: RowProduct<'_, Threads>) -> Result<()> {
+        let x = product.x;
+        self.check("spmv_dot", x, product.y)?;
+        let (matrix, piece) = (self.matrix(), self.swept_rows(space, product.rows.len()));
         let (all, each) = (self.graph.rows(), piece.unwrap_or(Threads::CHUNK));
-        dot_of_pieces(space, all, rows, x, y, sums, (slot, each), |first, y, partials| match piece {
+        dot_of_pieces(space, all, each, product, |first, y, partials| match piece {
             Some(_) => sweep(matrix, first, x, y, Threads::CHUNK, partials),
             None => partials[0] = multiply_dot(matrix, first, x, y),
         })

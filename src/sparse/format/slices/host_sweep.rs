@@ -149,7 +149,7 @@ mod tests {
     use super::super::host_tests::{box_columns, on, stored};
     use crate::blas::Reductions;
     use crate::space::{Serial, Threads};
-    use crate::sparse::{Format, HostSlices, Precision};
+    use crate::sparse::{Format, HostSlices, Precision, RowProduct};
 
     /// Sweeps would begin in all rows before their own.
     #[test]
@@ -181,7 +181,13 @@ mod tests {
                     let (mut y, mut sums) = (vec![f64::NAN; rows + 1], Reductions::new(&space, rows, 1).unwrap());
                     for ends in bounds.windows(2) {
                         let part = ends[0]..ends[1];
-                        matrix.operator().apply_dot_rows(&space, part, &x, &mut y, &mut sums, 0).unwrap();
+                        matrix
+                            .operator()
+                            .apply_dot_rows(
+                                &space,
+                                RowProduct { rows: part, exchange: None, x: &x, y: &mut y, sums: &mut sums, slot: 0 },
+                            )
+                            .unwrap();
                     }
                     assert!(y.pop().unwrap().is_nan());
                     (y, sums.partials, sums.scalars)

@@ -4,7 +4,7 @@ use super::*;
 use crate::blas::Reductions;
 use crate::space::{Serial, Threads};
 use crate::sparse::{CrsGraph, CrsMatrix, Spmv};
-use crate::sparse::{Format, FormatCopy, Formats, HostMatrix, MatrixStorage, Operator, Precision};
+use crate::sparse::{Format, FormatCopy, Formats, HostMatrix, MatrixStorage, Operator, Precision, RowProduct};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -144,7 +144,18 @@ fn every_storage_multiplies_every_matrix_on_any_number_of_threads_and_in_ranges(
                     }
                     let (mut y, mut sums) = (vec![f64::NAN; rows], Reductions::new(&space, rows, 2).unwrap());
                     for ends in bounds.windows(2) {
-                        view.apply_dot_rows(&space, ends[0]..ends[1], &x, &mut y, &mut sums, 1).unwrap();
+                        view.apply_dot_rows(
+                            &space,
+                            RowProduct {
+                                rows: ends[0]..ends[1],
+                                exchange: None,
+                                x: &x,
+                                y: &mut y,
+                                sums: &mut sums,
+                                slot: 1,
+                            },
+                        )
+                        .unwrap();
                     }
                     assert!(y == expected && sums.scalars == [0.0, dot], "{name} {storage:?} {bounds:?}");
                 }
@@ -170,7 +181,13 @@ fn rows_before_a_block_with_ghosts_do_not_read_them() {
             let block = matrix.operator().row_block().unwrap();
             let before = interior / block * block;
             assert!(before > 0, "{name} {storage:?}: {interior} rows are less than a block");
-            matrix.operator().apply_dot_rows(&Serial, 0..before, &x, &mut y, &mut sums, 0).unwrap();
+            matrix
+                .operator()
+                .apply_dot_rows(
+                    &Serial,
+                    RowProduct { rows: 0..before, exchange: None, x: &x, y: &mut y, sums: &mut sums, slot: 0 },
+                )
+                .unwrap();
             assert!(y[..before] == expected[..before], "{name} {storage:?}");
         }
     }
@@ -189,7 +206,13 @@ fn halves_change_no_bit_and_stay_near_the_sums_of_crs() {
                     let space = Threads::new(threads).unwrap();
                     let (mut y, mut sums) = (vec![f64::NAN; rows], Reductions::new(&space, rows, 1).unwrap());
                     let matrix = stored(&space, &a, (format, values));
-                    matrix.operator().apply_dot_rows(&space, 0..rows, &x, &mut y, &mut sums, 0).unwrap();
+                    matrix
+                        .operator()
+                        .apply_dot_rows(
+                            &space,
+                            RowProduct { rows: 0..rows, exchange: None, x: &x, y: &mut y, sums: &mut sums, slot: 0 },
+                        )
+                        .unwrap();
                     (y, sums.scalars.clone(), sums.partials.clone())
                 });
                 assert_eq!(all[0], all[1], "{name} {format} {values}");

@@ -3,55 +3,13 @@
 use super::slice_layout::{Columns, SliceLayout};
 use super::sliced_ell::{SLICE, SlicedEll, THREADS};
 use crate::Result;
-use crate::blas::Reductions;
 use crate::error::check_at_least;
 use crate::space::cuda::{Argument, Cuda, CudaArray, CudaMemory, Grid, KernelFile, arguments};
 use crate::sparse::kernel_files::{SLICES, SLICES_SYMMETRIC};
-use crate::sparse::spmv::{check_dot, ranks_of_whole};
-use crate::sparse::{CrsMatrix, DeviceValue, FormatCopy, Operator};
+use crate::sparse::{CrsMatrix, DeviceValue, FormatCopy, Operator, RowProduct};
 use std::ops::Range;
 
 impl<V: DeviceValue> SlicedEll<V> {
-    /// Computes y = A x, as [`Spmv::spmv`](crate::sparse::Spmv::spmv).
-    ///
-    /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) when a vector is too short.
-    pub fn spmv(&self, space: &Cuda, x: &CudaArray<f64>, y: &mut CudaArray<f64>) -> Result<()> {
-        let (rows, columns) = (self.graph.rows(), self.graph.columns());
-        check_at_least("spmv", "x", x.len(), columns)?;
-        check_at_least("spmv", "y", y.len(), rows)?;
-        let (name, grid) = (V::SLICED[self.stored as usize], Grid::new(self.tiles(rows), THREADS));
-        let arguments = self.arguments(arguments![rows as u64], arguments![x, y]);
-        space.launch(self.file(), name, grid, &arguments)
-    }
-
-    /// Computes y = A x and x.y over `rows`, see [`Spmv::spmv_dot`](crate::sparse::Spmv::spmv_dot). With an exchange it covers all rows with
-    /// the same bits, and those from `rows.start` on read the ghosts of x that arrive.
-    fn product(
-        &self,
-        space: &Cuda,
-        rows: Range<usize>,
-        exchange: Option<&CudaArray<u64>>,
-        x: &CudaArray<f64>,
-        y: &mut CudaArray<f64>,
-        sums: &mut Reductions<Cuda>,
-        slot: usize,
-    ) -> Result<()> {
-        let (all, which) = (self.graph.rows(), self.stored as usize);
-        let covered = if exchange.is_some() { 0..all } else { rows.clone() };
-        check_dot((all, self.graph.columns(), SLICE), &covered, x, y, sums, slot)?;
-        // The grid of the plain product, so that the partial sums are the same.
-        let grid = space.product_grid(self.file(), V::SLICED_DOT[which], self.tiles(covered.len()))?;
-        let names = if exchange.is_some() { V::SLICED_DOT_EXCHANGING } else { V::SLICED_DOT };
-        let (slot, stop, ticket) = (slot as u32, sums.stop_argument(), space.ticket());
-        let ranks = ranks_of_whole(&covered, all, sums);
-        let Reductions { partials, scalars, .. } = sums;
-        let vectors = arguments![x, y, stop, ranks, partials, slot, scalars, ticket];
-        let vectors = [exchange.map(Argument::from).as_slice(), vectors].concat();
-        let arguments = self.arguments(arguments![rows.start as u64, rows.end as u64], &vectors);
-        space.launch(self.file(), names[which], grid, &arguments)
-    }
-
     /// Returns the kernels of the products.
     fn file(&self) -> &'static KernelFile {
         if self.stored == Columns::Halves { &SLICES_SYMMETRIC } else { &SLICES }
@@ -91,7 +49,11 @@ impl<V: DeviceValue> Operator<Cuda> for SlicedEll<V> {
     }
 
     fn apply(&self, space: &Cuda, x: &mut CudaArray<f64>, y: &mut CudaArray<f64>) -> Result<()> {
-        self.spmv(space, x, y)
+        let (rows, columns) = (self.graph.rows(), self.graph.columns());
+        check_at_least("spmv", "x", x.len(), columns)?;
+        check_at_least("spmv", "y", y.len(), rows)?;
+        let (name, grid) = (V::SLICED[self.stored as usize], Grid::new(self.tiles(rows), THREADS));
+        space.launch(self.file(), name, grid, &self.arguments(arguments![rows as u64], arguments![x, y]))
     }
 
     /// Rows per slice.
@@ -99,29 +61,19 @@ impl<V: DeviceValue> Operator<Cuda> for SlicedEll<V> {
         Some(SLICE)
     }
 
-    fn apply_dot_rows(
-        &self,
-        space: &Cuda,
-        rows: Range<usize>,
-        x: &CudaArray<f64>,
-        y: &mut CudaArray<f64>,
-        sums: &mut Reductions<Cuda>,
-        slot: usize,
-    ) -> Result<()> {
-        self.product(space, rows, None, x, y, sums, slot)
+    fn takes_exchange(&self) -> bool {
+        true
     }
 
-    fn apply_dot_exchanging(
-        &self,
-        space: &Cuda,
-        interior: usize,
-        exchange: &CudaArray<u64>,
-        x: &CudaArray<f64>,
-        y: &mut CudaArray<f64>,
-        sums: &mut Reductions<Cuda>,
-        slot: usize,
-    ) -> Result<bool> {
-        self.product(space, interior..self.graph.rows(), Some(exchange), x, y, sums, slot).map(|()| true)
+    /// With an exchange it covers all rows with the same bits.
+    fn apply_dot_rows(&self, space: &Cuda, product: RowProduct<'_, Cuda>) -> Result<()> {
+        let (all, which, Range { start, end }) = (self.graph.rows(), self.stored as usize, product.rows.clone());
+        let covered = product.covered([all, self.graph.columns()], SLICE)?;
+        // The grid of the plain product, so that the partial sums are the same.
+        let grid = space.product_grid(self.file(), V::SLICED_DOT[which], self.tiles(covered.len()))?;
+        let names = if product.exchange.is_some() { V::SLICED_DOT_EXCHANGING } else { V::SLICED_DOT };
+        let vectors = product.arguments(space, covered == (0..all));
+        space.launch(self.file(), names[which], grid, &self.arguments(arguments![start as u64, end as u64], &vectors))
     }
 }
 
