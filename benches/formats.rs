@@ -83,7 +83,7 @@ fn speeds<V: DeviceValue>(space: &Cuda, a: &CrsMatrix<V, CudaMemory>, value: &st
             let params = CgParams::new(1e-10, 500);
             let mut solve = || {
                 let mut x = space.zeros(rows).unwrap();
-                let mut system = LinearSystem { operator: stored, preconditioner: Identity, comm: &Solo, rhs: &b };
+                let mut system = LinearSystem { operator: stored, preconditioner: &mut Identity, comm: &Solo, rhs: &b };
                 let observe = &mut |_, _| {};
                 match &launch {
                     Some(launch) => cg_single_launch(space, launch, &mut system, &mut x, params, &mut work, observe),

@@ -128,7 +128,7 @@ fn compare(space: &Threads, threads: usize, m: u64) -> Result<()> {
                 .0,
             );
             let mut solution = vec![0.0; n];
-            let mut system = LinearSystem { operator, preconditioner: Identity, comm: &Solo, rhs: &x[..] };
+            let mut system = LinearSystem { operator, preconditioner: &mut Identity, comm: &Solo, rhs: &x[..] };
             let params = CgParams::exactly(ITERATIONS);
             let (time, _) = seconds(|| cg(space, &mut system, &mut solution, params, &mut work, &mut |_, _| {}))?;
             row.iteration.push(time / ITERATIONS as f64);

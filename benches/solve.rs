@@ -58,7 +58,8 @@ fn bench(criterion: &mut Criterion) {
     group.bench_function(format!("{ITERATIONS} cg iterations"), |bencher| {
         bencher.iter(|| {
             y.fill(0.0);
-            let mut system = LinearSystem { operator: &matrix, preconditioner: Identity, comm: &Solo, rhs: &x };
+            let mut system =
+                LinearSystem { operator: &matrix, preconditioner: &mut Identity, comm: &Solo, rhs: &x[..] };
             let stopped = cg(&space, &mut system, &mut y, params, &mut work, &mut |_, _| {});
             assert!(matches!(stopped, Err(Error::NotConverged { .. })), "{stopped:?}");
         });

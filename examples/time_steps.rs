@@ -50,7 +50,7 @@ fn main() -> Result<()> {
         });
         fill.assemble(&space, &kernel, &mut matrix, &mut rhs)?;
         let mut new = u.clone();
-        let mut system = LinearSystem { operator: &matrix, preconditioner: Identity, comm: &Solo, rhs: &rhs };
+        let mut system = LinearSystem { operator: &matrix, preconditioner: &mut Identity, comm: &Solo, rhs: &rhs[..] };
         let info = cg(&space, &mut system, &mut new, params, &mut work, &mut |_, _| {})?;
         u = new;
         if step % 20 == 0 {

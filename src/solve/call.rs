@@ -7,7 +7,7 @@ use super::{
 };
 use crate::blas::Collective;
 use crate::comm::Solo;
-use crate::solve::krylov::{KrylovWorkspace, Method, System};
+use crate::solve::krylov::{KrylovWorkspace, Method};
 use crate::space::{Array, MemorySpace, Slice};
 use crate::sparse::Operator;
 use crate::{Error, Result};
@@ -109,17 +109,18 @@ pub fn solve<S: CgSteps>(
         Some(given) => given,
         None => &mut ignore,
     };
-    let system = System { space, operator: a, preconditioner, ranks, rhs: b };
+    let mut system = LinearSystem { operator: a, preconditioner, comm: ranks, rhs: b };
     if null_space == NullSpace::Trivial {
-        return by(method, system, x, params, observe);
+        return by(method, space, system, x, params, observe);
     }
     let n = a.rows();
     let (mut mean, mut projected): (_, Array<S, f64>) = (Mean::new(space, n, ranks)?, space.zeros(n)?);
     let rhs = S::Memory::slice_mut(&mut projected);
     space.copy(n, b, rhs)?;
     mean.remove(space, n, rhs)?;
-    let preconditioner = &mut Projected { inner: system.preconditioner, mean: &mut mean };
-    let info = by(method, System { space, operator: a, preconditioner, ranks, rhs }, x, params, observe)?;
+    let mut projected = Projected { inner: system.preconditioner, mean: &mut mean };
+    (system.preconditioner, system.rhs) = (&mut projected, rhs);
+    let info = by(method, space, system, x, params, observe)?;
     mean.remove(space, n, x)?;
     Ok(info)
 }
@@ -143,16 +144,16 @@ fn check<S: CgSteps>(a: &dyn Operator<S>, b: usize, x: usize, params: CgParams) 
 /// Solves by a method.
 fn by<S: CgSteps>(
     method: Method,
-    system: System<'_, S>,
+    space: &S,
+    mut system: LinearSystem<'_, S>,
     x: &mut Slice<S, f64>,
     params: CgParams,
     observe: &mut dyn FnMut(usize, f64),
 ) -> Result<SolveInfo> {
     match method {
         Method::Cg => {
-            let System { space, operator, preconditioner, ranks: comm, rhs } = system;
+            let LinearSystem { operator, comm, .. } = system;
             let mut work = CgWorkspace::new(space, operator.rows(), operator.columns())?;
-            let mut system = LinearSystem { operator, preconditioner, comm, rhs };
             cg(space, &mut system, x, params, &mut work, observe)
                 .map_err(|error| name_asymmetry(space, operator, comm, &mut work, error))
         }
@@ -163,7 +164,7 @@ fn by<S: CgSteps>(
                 Method::Gmres { restart } => Method::Gmres { restart: restart.clamp(1, params.max_iterations.max(1)) },
                 method => method,
             };
-            KrylovWorkspace::new(system.space, method, rows, columns)?.solve(system, x, params, observe, &mut None)
+            KrylovWorkspace::new(space, method, rows, columns)?.solve(space, &mut system, x, params, observe, &mut None)
         }
     }
 }

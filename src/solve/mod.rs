@@ -16,7 +16,7 @@
 //! let graph = CrsGraph::new(vec![0, 2, 5, 7], vec![0, 1, 0, 1, 2, 1, 2], 3)?;
 //! let a = CrsMatrix::new(Arc::new(graph), vec![2.0, -1.0, -1.0, 2.0, -1.0, -1.0, 2.0])?;
 //! let (mut work, mut x, b) = (CgWorkspace::new(&Serial, 3, 3)?, vec![0.0; 3], vec![1.0, 0.0, 1.0]);
-//! let mut system = LinearSystem { operator: &a, preconditioner: Identity, comm: &Solo, rhs: &b };
+//! let mut system = LinearSystem { operator: &a, preconditioner: &mut Identity, comm: &Solo, rhs: &b[..] };
 //! let params = CgParams::new(1e-12, 3);
 //! let info = cg(&Serial, &mut system, &mut x, params, &mut work, &mut |_, _| {})?;
 //! assert!(info.iterations <= 3 && x.iter().all(|x| (x - 1.0).abs() < 1e-12));
@@ -43,14 +43,14 @@ pub use aggregation::{NearNull, SmoothedAggregation};
 pub use call::{Options, solve};
 #[cfg(feature = "cuda")]
 pub(crate) use kernel_files::KERNEL_FILES;
+#[cfg(feature = "cli")]
+pub(crate) use krylov::KrylovWorkspace;
 pub use krylov::{
     CgParams, CgSlot, CgState, CgSteps, CgVariant, CgVectors, CgWorkspace, DistributedOperator, ElementOperator,
     FusedSlot, Identity, Jacobi, LinearSystem, Method, OperatorFn, OperatorTimes, Preconditioner, PreconditionerFn,
     Quotient, SingleLaunch, SingleVectors, SolveInfo, Sweeps, Symmetry, TrueResidual, cg, cg_single_launch,
     operator_fn, preconditioner_fn, symmetry, true_residual,
 };
-#[cfg(feature = "cli")]
-pub(crate) use krylov::{KrylovWorkspace, System};
 pub use multigrid::{Cycle, DistributedMatrix, Hierarchy, Level, MOST_INVERTED, Smoothing, Transfer};
 pub use newton::{NewtonInfo, NewtonParams, NewtonStep, NonlinearProblem, newton, newton_bytes};
 pub use null_space::NullSpace;

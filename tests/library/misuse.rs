@@ -170,7 +170,7 @@ fn cg_names_the_argument_that_does_not_fit() {
     let a = line(5);
     let solve = |x: usize, rhs: usize, work: usize, tolerance: f64| {
         let (mut x, rhs, mut work) = (vec![0.0; x], vec![1.0; rhs], CgWorkspace::new(&Serial, work, work).unwrap());
-        let mut system = LinearSystem { operator: &a, preconditioner: Identity, comm: &Solo, rhs: &rhs[..] };
+        let mut system = LinearSystem { operator: &a, preconditioner: &mut Identity, comm: &Solo, rhs: &rhs[..] };
         let params = CgParams::new(tolerance, 10);
         cg(&Serial, &mut system, &mut x, params, &mut work, &mut |_, _| ()).map(|_| x)
     };

@@ -171,7 +171,7 @@ fn cg_takes_the_iterations_of_the_textbook() {
     let (expected, residual) = plain_cg(&product, &b, needed);
     for space in threads() {
         let mut work = CgWorkspace::new(&space, N, N).unwrap();
-        let mut system = LinearSystem { operator: &matrix, preconditioner: Identity, comm: &Solo, rhs: &b };
+        let mut system = LinearSystem { operator: &matrix, preconditioner: &mut Identity, comm: &Solo, rhs: &b[..] };
         let params = CgParams::new(tolerance, needed);
         let mut x = vec![0.0; N];
         let info = cg(&space, &mut system, &mut x, params, &mut work, &mut |_, _| {}).unwrap();

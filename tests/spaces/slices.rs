@@ -85,11 +85,11 @@ fn cg_solves_for_a_part_from_a_part() {
     for (variant, name) in CgVariant::ALL {
         let mut work = CgWorkspace::of_variant(&space, N, N, variant).unwrap();
         let (mut own, mut long, mut from) = (vec![0.0; N], inside(&vec![0.0; N]), inside(&b));
-        let mut system = LinearSystem { operator: &a, preconditioner: jacobi.clone(), comm: &Solo, rhs: &b };
+        let mut system = LinearSystem { operator: &a, preconditioner: &mut jacobi.clone(), comm: &Solo, rhs: &b[..] };
         let expected = cg(&space, &mut system, &mut own, params, &mut work, &mut |_, _| {}).unwrap();
         let residual = true_residual(&space, &system, &own, &mut work).unwrap();
         let rhs = &*part(&mut from);
-        let mut system = LinearSystem { operator: &a, preconditioner: jacobi.clone(), comm: &Solo, rhs };
+        let mut system = LinearSystem { operator: &a, preconditioner: &mut jacobi.clone(), comm: &Solo, rhs };
         let found = cg(&space, &mut system, part(&mut long), params, &mut work, &mut |_, _| {}).unwrap();
         assert_eq!(
             (found, true_residual(&space, &system, part(&mut long), &mut work).unwrap()),
@@ -102,7 +102,7 @@ fn cg_solves_for_a_part_from_a_part() {
     let graph = CrsGraph::new(vec![0, 1, 2], vec![0, 1], 2).unwrap();
     let a = CrsMatrix::new(Arc::new(graph), vec![2.0, 4.0]).unwrap();
     let (mut work, mut x) = (CgWorkspace::new(&Serial, 2, 2).unwrap(), [0.0; 3]);
-    let mut system = LinearSystem { operator: &a, preconditioner: Identity, comm: &Solo, rhs: &[6.0, 8.0] };
+    let mut system = LinearSystem { operator: &a, preconditioner: &mut Identity, comm: &Solo, rhs: &[6.0, 8.0][..] };
     cg(&Serial, &mut system, &mut x[1..], params, &mut work, &mut |_, _| {}).unwrap();
     assert!(x[0] == 0.0 && (x[1] - 3.0).abs() < 1e-9 && (x[2] - 2.0).abs() < 1e-9, "{x:?}");
 }

@@ -46,7 +46,7 @@ use crate::comm::{Halo, agree};
 use crate::graph::Graph;
 use crate::solve::{
     CgParams, CgWorkspace, DistributedOperator, Identity, KrylovWorkspace, LinearSystem, Method, NonlinearProblem,
-    Preconditioner, Reason, SolveInfo, Symmetry, System, cg, cg_single_launch, symmetry, true_residual,
+    Preconditioner, Reason, SolveInfo, Symmetry, cg, cg_single_launch, symmetry, true_residual,
 };
 use crate::space::{Array, MemorySpace, Slice};
 use crate::sparse::Precision;
@@ -326,24 +326,19 @@ impl<S: Job> NonlinearProblem<S> for Problem<'_, S> {
         let in_f64 = preconditioner.is_some() && deck.matrix.values == Precision::F32;
         let (solved, times) = linear.with_operator(discrete, in_f64, |local| {
             let operator = DistributedOperator::new(local, halo, apart)?;
-            let mut by = |preconditioner: &mut dyn Preconditioner<S>| match method {
-                Method::Cg => {
-                    let mut system = LinearSystem { operator: &operator, preconditioner, comm: links, rhs: residual };
-                    cg(space, &mut system, delta, params, workspace, observe)
-                }
-                _ => {
-                    let system = System { space, operator: &operator, preconditioner, ranks: links, rhs: residual };
-                    general.solve(system, delta, params, observe, &mut of_general)
+            let mut work = |preconditioner: &mut dyn Preconditioner<S>| {
+                let mut system = LinearSystem { operator: &operator, preconditioner, comm: links, rhs: residual };
+                match &launch {
+                    _ if method != Method::Cg => {
+                        general.solve(space, &mut system, delta, params, observe, &mut of_general)
+                    }
+                    Some(launch) => cg_single_launch(space, launch, &mut system, delta, params, workspace, observe),
+                    None => cg(space, &mut system, delta, params, workspace, observe),
                 }
             };
-            let solved = match (&launch, preconditioner) {
-                (_, Some(preconditioner)) => preconditioner.with_preconditioner(discrete, linear, by),
-                (None, None) => by(&mut Identity),
-                (Some(launch), None) => {
-                    let preconditioner = Identity;
-                    let mut system = LinearSystem { operator: &operator, preconditioner, comm: links, rhs: residual };
-                    cg_single_launch(space, launch, &mut system, delta, params, workspace, observe)
-                }
+            let solved = match preconditioner {
+                Some(preconditioner) => preconditioner.with_preconditioner(discrete, linear, work),
+                None => work(&mut Identity),
             };
             Ok::<_, Error>((solved, operator.times()))
         })?;
@@ -363,7 +358,8 @@ impl<S: Job> NonlinearProblem<S> for Problem<'_, S> {
         let (halo, workspace) = (&mut self.halo, &mut self.workspace);
         info.recomputed = Some(linear.with_operator(discrete, true, |local| {
             let operator = DistributedOperator::new(local, halo, apart)?;
-            let system = LinearSystem { operator: &operator, preconditioner: Identity, comm: links, rhs: residual };
+            let preconditioner = &mut Identity;
+            let system = LinearSystem { operator: &operator, preconditioner, comm: links, rhs: residual };
             true_residual(space, &system, delta, workspace)
         })?);
         if let Some(preconditioner) = &mut self.preconditioner {

@@ -91,7 +91,7 @@ fn solve(
     let (mut work, mut x, b) = (CgWorkspace::new(space, rows, columns)?, vec![0.0; columns], vec![1.0; rows]);
     let params = CgParams::new(1e-10, 60);
     let info = levels.with_cycle(&finest, |cycle| {
-        let mut system = LinearSystem { operator: &operator, preconditioner: cycle, comm: links, rhs: &b };
+        let mut system = LinearSystem { operator: &operator, preconditioner: cycle, comm: links, rhs: &b[..] };
         cg(space, &mut system, &mut x, params, &mut work, &mut |_, _| {})
     })?;
     Ok((info.iterations, ids.ids().iter().copied().zip(x).take(rows).collect()))

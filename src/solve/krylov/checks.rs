@@ -6,13 +6,12 @@
 //! ```
 //! Both use the vectors of a [`CgWorkspace`] and allocate nothing. They run on all ranks and return the same numbers there.
 
-use super::TrueResidual;
-use super::cg::{CgSteps, CgWorkspace, LinearSystem, Parts};
+use super::cg::{CgSteps, CgWorkspace, Parts};
+use super::{LinearSystem, TrueResidual};
 use crate::Result;
 use crate::blas::{Collective, Reductions};
 use crate::space::Slice;
 use crate::sparse::Operator;
-use std::borrow::Borrow;
 
 /// Departure of an operator from symmetry, and an estimate of its norm.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -27,18 +26,14 @@ pub struct Symmetry {
 ///
 /// # Errors
 /// Those of the operator, of a device and of communication.
-pub fn true_residual<S, M, B>(
+pub fn true_residual<S: CgSteps>(
     space: &S,
-    system: &LinearSystem<'_, S, M, B>,
+    system: &LinearSystem<'_, S>,
     x: &Slice<S, f64>,
     work: &mut CgWorkspace<S>,
-) -> Result<TrueResidual>
-where
-    S: CgSteps,
-    B: Borrow<Slice<S, f64>> + ?Sized,
-{
-    let LinearSystem { operator: a, comm, rhs, .. } = system;
-    let (n, b) = (a.rows(), (*rhs).borrow());
+) -> Result<TrueResidual> {
+    let &LinearSystem { operator: a, comm, rhs: b, .. } = system;
+    let n = a.rows();
     let Parts { p, q, r, sums, .. } = work.parts();
     // The state of the solve would switch the sums off.
     sums.stop = None;
@@ -47,7 +42,7 @@ where
     space.axpby(n, 1.0, b, -1.0, q, r)?;
     space.dot(n, r, r, sums, 0)?;
     space.dot(n, x, x, sums, 1)?;
-    let [residual, solution] = totals(space, *comm, sums)?;
+    let [residual, solution] = totals(space, comm, sums)?;
     Ok(TrueResidual { residual: residual.sqrt(), solution: solution.sqrt() })
 }
 

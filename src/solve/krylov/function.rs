@@ -39,9 +39,9 @@ pub struct PreconditionerFn<F> {
 ///         y[i] = (2.0 * x[i] - left - right) / (h * h);
 ///     }
 /// });
-/// let preconditioner = preconditioner_fn(|r, z| r.iter().zip(z).for_each(|(r, z)| *z = h * h / 2.0 * r));
+/// let preconditioner = &mut preconditioner_fn(|r, z| r.iter().zip(z).for_each(|(r, z)| *z = h * h / 2.0 * r));
 /// let (mut work, mut u, b) = (CgWorkspace::new(&space, n, n)?, vec![0.0; n], vec![1.0; n]);
-/// let mut system = LinearSystem { operator: &operator, preconditioner, comm: &Solo, rhs: &b };
+/// let mut system = LinearSystem { operator: &operator, preconditioner, comm: &Solo, rhs: &b[..] };
 /// cg(&space, &mut system, &mut u, CgParams::new(1e-12, 200), &mut work, &mut |_, _| {})?;
 /// assert!((u[n / 2] - 0.125).abs() < 1e-12);
 /// # Ok::<(), minifenl::Error>(())

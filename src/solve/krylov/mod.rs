@@ -12,18 +12,20 @@ mod function;
 mod general;
 mod method;
 mod preconditioner;
+mod system;
 
 pub use cg::{
-    CgParams, CgSlot, CgState, CgSteps, CgVariant, CgVectors, CgWorkspace, FusedSlot, LinearSystem, Quotient,
-    SingleLaunch, SingleVectors, cg, cg_single_launch,
+    CgParams, CgSlot, CgState, CgSteps, CgVariant, CgVectors, CgWorkspace, FusedSlot, Quotient, SingleLaunch,
+    SingleVectors, cg, cg_single_launch,
 };
 pub use checks::{Symmetry, symmetry, true_residual};
 pub use distributed::{DistributedOperator, OperatorTimes};
 pub use elements::ElementOperator;
 pub use function::{OperatorFn, PreconditionerFn, operator_fn, preconditioner_fn};
-pub(crate) use general::{KrylovWorkspace, System};
+pub(crate) use general::KrylovWorkspace;
 pub use method::Method;
 pub use preconditioner::{Identity, Jacobi, Preconditioner, Sweeps};
+pub use system::LinearSystem;
 
 use super::Reason;
 

@@ -40,14 +40,15 @@ fn inverse_diagonal(a: &CrsMatrix) -> CrsMatrix {
 fn solve<S: CgSteps>(
     space: &S,
     a: &dyn Operator<S>,
-    preconditioner: impl Preconditioner<S>,
+    mut preconditioner: impl Preconditioner<S>,
     b: &[f64],
     params: CgParams,
     variant: CgVariant,
 ) -> (Result<SolveInfo>, Vec<f64>, TrueResidual) {
     let (b, mut x): (_, Array<S, f64>) = (space.upload(b).unwrap(), space.zeros(a.rows()).unwrap());
     let mut work = CgWorkspace::of_variant(space, a.rows(), a.columns(), variant).unwrap();
-    let mut system = LinearSystem { operator: a, preconditioner, comm: &Solo, rhs: S::Memory::slice(&b) };
+    let mut system =
+        LinearSystem { operator: a, preconditioner: &mut preconditioner, comm: &Solo, rhs: S::Memory::slice(&b) };
     let info = cg(space, &mut system, S::Memory::slice_mut(&mut x), params, &mut work, &mut |_, _| {});
     let truth = true_residual(space, &system, S::Memory::slice(&x), &mut work).unwrap();
     (info, space.download(&x).unwrap(), truth)
@@ -112,7 +113,7 @@ fn a_launch_solves_and_counts_its_reductions() {
     let (n, b) = (a.graph().rows(), space.upload(&wave(a.graph().rows(), 0.7)).unwrap());
     let launch = space.single_launch_of(&a).unwrap().unwrap();
     let mut work = CgWorkspace::new(&space, n, n).unwrap();
-    let mut system = LinearSystem { operator: &a, preconditioner: Identity, comm: &Solo, rhs: &b };
+    let mut system = LinearSystem { operator: &a, preconditioner: &mut Identity, comm: &Solo, rhs: &b };
     let mut x = space.zeros(n).unwrap();
     let info = cg_single_launch(&space, &launch, &mut system, &mut x, PARAMS, &mut work, &mut |_, _| {}).unwrap();
     assert!(info.one_launch && info.reductions > info.iterations, "{info:?}");

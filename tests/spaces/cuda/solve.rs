@@ -53,7 +53,8 @@ fn solve<S: CgSteps>(
 ) -> (Result<SolveInfo>, Vec<f64>) {
     let (b, mut x): (_, Array<S, f64>) = (space.upload(b).unwrap(), space.zeros(a.rows()).unwrap());
     let mut work = CgWorkspace::new(space, a.rows(), a.columns()).unwrap();
-    let mut system = LinearSystem { operator: a, preconditioner: Identity, comm: &Solo, rhs: S::Memory::slice(&b) };
+    let mut system =
+        LinearSystem { operator: a, preconditioner: &mut Identity, comm: &Solo, rhs: S::Memory::slice(&b) };
     let (there, observe) = (S::Memory::slice_mut(&mut x), &mut |_, _| {});
     let info = match launch {
         Some(launch) => cg_single_launch(space, launch, &mut system, there, params, &mut work, observe),

@@ -53,7 +53,7 @@ pub fn measure<S: Space>(run: &mut Run<'_, S>, host: &Threads, edge: usize) -> R
     let work = CgWorkspace::new(space, rows, rows)?;
     let solve = |(y, work): &mut (Array<S, f64>, CgWorkspace<S>)| {
         let mut system =
-            LinearSystem { operator: &a, preconditioner: Identity, comm: &Solo, rhs: S::Memory::slice(&x) };
+            LinearSystem { operator: &a, preconditioner: &mut Identity, comm: &Solo, rhs: S::Memory::slice(&x) };
         let y = S::Memory::slice_mut(y);
         space.fill(rows, 0.0, y)?;
         cg(space, &mut system, y, CgParams::exactly(ITERATIONS), work, &mut |_, _| {}).map(drop)

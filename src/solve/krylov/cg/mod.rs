@@ -38,17 +38,16 @@ pub use fused::{FusedSlot, SingleVectors};
 pub use params::CgParams;
 pub use state::{CgSlot, CgState, CgSteps, CgVectors, Quotient, SingleLaunch};
 pub use variant::CgVariant;
+pub use workspace::CgWorkspace;
 pub(super) use workspace::Parts;
-pub use workspace::{CgWorkspace, LinearSystem};
 use workspace::{REFRESH, REPLACEMENTS};
 
-use super::{Identity, Preconditioner, SolveInfo};
+use super::{LinearSystem, SolveInfo};
 use crate::solve::Reason;
 use crate::solve::reason::is_zero;
 use crate::space::{MemorySpace, Slice};
 use crate::{Error, Result};
 use solve::Solve;
-use std::borrow::Borrow;
 use std::collections::VecDeque;
 
 /// Solves A x = b from the given x. Calls `observe(iteration, ||r||)` at each convergence check, that is every
@@ -66,49 +65,35 @@ use std::collections::VecDeque;
 /// last iterate, and [`CgWorkspace::stopped`] has the numbers of the solve. Before the solve [`Error::Shape`] unless x and b have an item
 /// per row or per column of the operator and the workspace was made for its sizes, [`Error::Invalid`] for a tolerance that is NaN
 /// or an absolute one that is negative.
-pub fn cg<S, M, B>(
+pub fn cg<S: CgSteps>(
     space: &S,
-    system: &mut LinearSystem<'_, S, M, B>,
+    system: &mut LinearSystem<'_, S>,
     x: &mut Slice<S, f64>,
     params: CgParams,
     work: &mut CgWorkspace<S>,
     observe: &mut dyn FnMut(usize, f64),
-) -> Result<SolveInfo>
-where
-    S: CgSteps,
-    M: Preconditioner<S>,
-    B: Borrow<Slice<S, f64>> + ?Sized,
-{
-    let LinearSystem { operator: a, preconditioner: m, comm, rhs } = system;
-    let (n, b) = (a.rows(), (*rhs).borrow());
-    let solve = Solve { space, n, a: *a, m, comm: *comm, b, x, work, reductions: 1, launch: None };
-    solve.run(params, observe)
+) -> Result<SolveInfo> {
+    Solve::new(space, system, x, work, None).run(params, observe)
 }
 
 /// Does as [`cg`] with all iterations in one launch of a device, planned by [`CgSteps::single_launch`] for the operator of the system.
 ///
 /// # Errors
-/// Those of [`cg`]; [`Error::Invalid`] for a run of several ranks or a workspace of another variant than classic CG.
-pub fn cg_single_launch<S, B>(
+/// Those of [`cg`]; [`Error::Invalid`] for a preconditioner, several ranks or a workspace of another variant than classic CG.
+pub fn cg_single_launch<S: CgSteps>(
     space: &S,
     launch: &SingleLaunch<'_, S>,
-    system: &mut LinearSystem<'_, S, Identity, B>,
+    system: &mut LinearSystem<'_, S>,
     x: &mut Slice<S, f64>,
     params: CgParams,
     work: &mut CgWorkspace<S>,
     observe: &mut dyn FnMut(usize, f64),
-) -> Result<SolveInfo>
-where
-    S: CgSteps,
-    B: Borrow<Slice<S, f64>> + ?Sized,
-{
-    let LinearSystem { operator: a, preconditioner: m, comm, rhs } = system;
-    if !comm.is_alone() || work.variant != CgVariant::Classic {
-        return Err(Error::Invalid("CG in one launch: expected 1 rank and a workspace for classic CG".into()));
+) -> Result<SolveInfo> {
+    if !system.preconditioner.is_identity() || !system.comm.is_alone() || work.variant != CgVariant::Classic {
+        let expected = "expected no preconditioner, 1 rank and a workspace for classic CG";
+        return Err(Error::Invalid(format!("CG in one launch: {expected}")));
     }
-    let (n, b) = (a.rows(), (*rhs).borrow());
-    let solve = Solve { space, n, a: *a, m, comm: *comm, b, x, work, reductions: 1, launch: Some(launch) };
-    solve.run(params, observe)
+    Solve::new(space, system, x, work, Some(launch)).run(params, observe)
 }
 
 impl<S: CgSteps> Solve<'_, S> {

@@ -16,7 +16,7 @@ fn by_functions(
     variant: CgVariant,
     rows: &[Vec<f64>],
     inverse: &[f64],
-    b: &Vec<f64>,
+    b: &[f64],
 ) -> (SolveInfo, Vec<f64>) {
     let n = b.len();
     let mut products = 0;
@@ -25,7 +25,7 @@ fn by_functions(
         assert_eq!((x.len(), y.len()), (n, n));
         (0..n).for_each(|i| y[i] = rows[i].iter().zip(x).map(|(a, x)| a * x).sum());
     });
-    let preconditioner = preconditioner_fn(|r, z| (0..n).for_each(|i| z[i] = inverse[i] * r[i]));
+    let preconditioner = &mut preconditioner_fn(|r, z| (0..n).for_each(|i| z[i] = inverse[i] * r[i]));
     let mut work = CgWorkspace::of_variant(space, n, n, variant).unwrap();
     let mut system = LinearSystem { operator: &operator, preconditioner, comm: &Solo, rhs: b };
     let mut x = vec![0.0; n];
@@ -137,11 +137,11 @@ fn ranks_give_the_iterations_and_the_solution_of_one() {
                 let (a, map, mine) = part(&a, comm.rank(), ranks);
                 let mut halo = Halo::new(&Serial, comm, &map).unwrap();
                 let operator = DistributedOperator::new(&a, &mut halo, 0).unwrap();
-                let preconditioner = Jacobi::new(&Serial, &a.diagonal().unwrap()).unwrap();
+                let preconditioner = &mut Jacobi::new(&Serial, &a.diagonal().unwrap()).unwrap();
                 let rhs = b[mine.clone()].to_vec();
                 let (owned, local) = (mine.len(), a.graph().columns());
                 let mut work = CgWorkspace::of_variant(&Serial, owned, local, variant).unwrap();
-                let mut system = LinearSystem { operator: &operator, preconditioner, comm: &comm, rhs: &rhs };
+                let mut system = LinearSystem { operator: &operator, preconditioner, comm: &comm, rhs: &rhs[..] };
                 let mut found = vec![0.0; local];
                 let info = cg(&Serial, &mut system, &mut found, TIGHT, &mut work, &mut |_, _| {}).unwrap();
                 assert!(info.iterations.abs_diff(alone.iterations) <= 2, "{name}, {ranks} ranks: {info:?}, {alone:?}");

@@ -70,12 +70,12 @@ fn ranks_give_the_solution_of_one_and_count_their_messages() {
                         };
                         let observe = &mut |_, _| {};
                         let info = if preconditioned {
-                            let preconditioner = Diagonal((0..n).map(|i| 2.02 + (i % 3) as f64).collect());
-                            let mut system = LinearSystem { operator: &a, preconditioner, comm: &comm, rhs: &b };
+                            let preconditioner = &mut Diagonal((0..n).map(|i| 2.02 + (i % 3) as f64).collect());
+                            let mut system = LinearSystem { operator: &a, preconditioner, comm: &comm, rhs: &b[..] };
                             cg(&Serial, &mut system, &mut x, TIGHT, &mut work, observe)
                         } else {
                             let mut system =
-                                LinearSystem { operator: &a, preconditioner: Identity, comm: &comm, rhs: &b };
+                                LinearSystem { operator: &a, preconditioner: &mut Identity, comm: &comm, rhs: &b[..] };
                             cg(&Serial, &mut system, &mut x, TIGHT, &mut work, observe)
                         };
                         solution(&x);

@@ -3,7 +3,7 @@
 use super::{CgSteps, CgWorkspace, Parts, SingleLaunch};
 use crate::Result;
 use crate::blas::Collective;
-use crate::solve::krylov::Preconditioner;
+use crate::solve::krylov::{LinearSystem, Preconditioner};
 use crate::space::Slice;
 use crate::sparse::Operator;
 
@@ -24,7 +24,18 @@ pub(super) struct Solve<'a, S: CgSteps> {
     pub launch: Option<&'a SingleLaunch<'a, S>>,
 }
 
-impl<S: CgSteps> Solve<'_, S> {
+impl<'a, S: CgSteps> Solve<'a, S> {
+    pub(super) fn new(
+        space: &'a S,
+        system: &'a mut LinearSystem<'_, S>,
+        x: &'a mut Slice<S, f64>,
+        work: &'a mut CgWorkspace<S>,
+        launch: Option<&'a SingleLaunch<'a, S>>,
+    ) -> Self {
+        let LinearSystem { operator: a, preconditioner: m, comm, rhs: b } = system;
+        Solve { space, n: a.rows(), a: *a, m: *m, comm: *comm, b, x, work, reductions: 1, launch }
+    }
+
     /// r = b - A x for single-reduction CG, in which r (u with a preconditioner) has room for ghosts. Overwrites u and q.
     pub(super) fn residual(&mut self) -> Result<()> {
         let Solve { space, n, a, m, b, x, work, .. } = self;

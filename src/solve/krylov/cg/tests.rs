@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::comm::{Communicator, Solo};
-use crate::solve::{Identity, symmetry, true_residual};
+use crate::solve::{Identity, Preconditioner, symmetry, true_residual};
 use crate::space::{ExecutionSpace, Serial, Threads};
 use crate::sparse::{CrsGraph, CrsMatrix, Spmv};
 use std::sync::Arc;
@@ -23,7 +23,7 @@ fn run(space: &Threads, a: &CrsMatrix, b: &[f64], x: &mut [f64], params: CgParam
     let n = a.graph().rows();
     let mut work = CgWorkspace::new(space, n, n).unwrap();
     let mut seen = 0;
-    let mut system = LinearSystem { operator: a, preconditioner: Identity, comm: &Solo, rhs: b };
+    let mut system = LinearSystem { operator: a, preconditioner: &mut Identity, comm: &Solo, rhs: b };
     let info = cg(space, &mut system, x, params, &mut work, &mut |iteration, _| {
         seen += 1;
         assert_eq!(iteration, seen);
@@ -141,7 +141,7 @@ fn the_true_residual_is_that_of_x_and_not_of_the_recurrence() {
     let n = 2 * Threads::CHUNK + 9;
     let (a, b): (_, Vec<f64>) = (difference(n, 2.5), (0..n).map(|i| (i as f64).sin()).collect());
     let (mut x, mut work) = (vec![0.0; n], CgWorkspace::new(&Serial, n, n).unwrap());
-    let mut system = LinearSystem { operator: &a, preconditioner: Identity, comm: &Solo, rhs: &b };
+    let mut system = LinearSystem { operator: &a, preconditioner: &mut Identity, comm: &Solo, rhs: &b[..] };
     let params = CgParams::new(1e-6, 100);
     let info = cg(&Serial, &mut system, &mut x, params, &mut work, &mut |_, _| {}).unwrap();
     assert_eq!(info.recomputed, None);
@@ -212,7 +212,7 @@ fn a_preconditioner_takes_fewer_iterations_to_the_same_solution() {
     let mut work = CgWorkspace::new(&Serial, n, n).unwrap();
     let (mut x, mut y) = (vec![0.0; n], vec![0.0; n]);
     let plain = run(&Serial, &a, &b, &mut x, TIGHT).unwrap();
-    let mut system = LinearSystem { operator: &a, preconditioner: Diagonal(diagonal), comm: &Solo, rhs: &b };
+    let mut system = LinearSystem { operator: &a, preconditioner: &mut Diagonal(diagonal), comm: &Solo, rhs: &b[..] };
     let preconditioned = cg(&Serial, &mut system, &mut y, TIGHT, &mut work, &mut |_, _| {}).unwrap();
     assert!(3 * preconditioned.iterations < plain.iterations, "{preconditioned:?}, {plain:?}");
     assert!(preconditioned.residual <= TIGHT.tolerance * preconditioned.rhs);
@@ -227,7 +227,8 @@ fn the_identity_as_a_general_preconditioner_changes_no_bit() {
     let (mut x, mut y) = (vec![0.0; n], vec![0.0; n]);
     let plain = run(&Serial, &a, &b, &mut x, TIGHT).unwrap();
     let mut work = CgWorkspace::new(&Serial, n, n).unwrap();
-    let mut system = LinearSystem { operator: &a, preconditioner: Diagonal(vec![1.0; n]), comm: &Solo, rhs: &b };
+    let mut system =
+        LinearSystem { operator: &a, preconditioner: &mut Diagonal(vec![1.0; n]), comm: &Solo, rhs: &b[..] };
     let info = cg(&Serial, &mut system, &mut y, TIGHT, &mut work, &mut |_, _| {}).unwrap();
     // But for r.z, which has an all-reduce of its own.
     assert_eq!(info.reductions, plain.reductions + plain.iterations + 1);
@@ -249,7 +250,7 @@ fn one_launch_is_for_one_rank_and_classic_cg() {
         (&ranks, CgVariant::Classic),
     ] {
         let (mut work, b) = (CgWorkspace::of_variant(&Serial, 20, 20, variant).unwrap(), vec![1.0; 20]);
-        let mut system = LinearSystem { operator: &a, preconditioner: Identity, comm: &comm, rhs: &b };
+        let mut system = LinearSystem { operator: &a, preconditioner: &mut Identity, comm: &comm, rhs: &b[..] };
         let params = CgParams::new(1e-12, 9);
         let solved = cg_single_launch(&Serial, &launch, &mut system, &mut [0.0; 20], params, &mut work, &mut |_, _| {});
         let is_refused = comm.size() > 1 || variant != CgVariant::Classic;
@@ -267,7 +268,8 @@ fn a_solve_that_is_stopped_has_the_numbers_by_hand() {
     let a = CrsMatrix::new(Arc::new(CrsGraph::new(vec![0, 1, 2], vec![0, 1], 2).unwrap()), vec![1.0, 4.0]).unwrap();
     for (variant, reductions) in [(CgVariant::Classic, 2 + 2), (CgVariant::SingleReduction, 2 + 1)] {
         let mut work = CgWorkspace::of_variant(&Serial, 2, 2, variant).unwrap();
-        let mut system = LinearSystem { operator: &a, preconditioner: Identity, comm: &Solo, rhs: &[1.0, 1.0][..] };
+        let mut system =
+            LinearSystem { operator: &a, preconditioner: &mut Identity, comm: &Solo, rhs: &[1.0, 1.0][..] };
         let (mut x, mut seen) = ([0.0; 2], Vec::new());
         let observe = &mut |iteration, norm| seen.push((iteration, norm));
         let end = cg(&Serial, &mut system, &mut x, CgParams::new(1e-3, 1), &mut work, observe);

@@ -3,7 +3,7 @@
 use super::tests::{Diagonal, TIGHT, badly_scaled, difference};
 use super::*;
 use crate::comm::Solo;
-use crate::solve::{Identity, true_residual};
+use crate::solve::{Identity, Preconditioner, true_residual};
 use crate::space::{Serial, Threads};
 use crate::sparse::{CrsGraph, CrsMatrix, Spmv};
 use std::sync::Arc;
@@ -15,13 +15,13 @@ pub(super) fn solve(
     space: &Threads,
     variant: CgVariant,
     a: &CrsMatrix,
-    m: impl Preconditioner<Threads>,
-    b: &Vec<f64>,
+    mut m: impl Preconditioner<Threads>,
+    b: &[f64],
     params: CgParams,
 ) -> (Result<SolveInfo>, Vec<f64>) {
     let n = a.graph().rows();
     let mut work = CgWorkspace::of_variant(space, n, n, variant).unwrap();
-    let mut system = LinearSystem { operator: a, preconditioner: m, comm: &Solo, rhs: b };
+    let mut system = LinearSystem { operator: a, preconditioner: &mut m, comm: &Solo, rhs: b };
     let (mut x, mut seen) = (vec![0.0; n], 0);
     let info = cg(space, &mut system, &mut x, params, &mut work, &mut |iteration, _| {
         seen += 1;
@@ -69,7 +69,7 @@ fn a_solution_and_a_zero_right_side_take_no_iteration() {
         let (mut work, b) = (CgWorkspace::of_variant(&Serial, n, n, variant).unwrap(), vec![2.0; n]);
         let mut x: Vec<f64> = (1..=n).map(|i| (i * (n + 1 - i)) as f64).collect();
         let exact = x.clone();
-        let mut system = LinearSystem { operator: &a, preconditioner: Identity, comm: &Solo, rhs: &b };
+        let mut system = LinearSystem { operator: &a, preconditioner: &mut Identity, comm: &Solo, rhs: &b[..] };
         let info = cg(&Serial, &mut system, &mut x, TIGHT, &mut work, &mut |_, _| {}).unwrap();
         assert_eq!((info.iterations, x), (0, exact.clone()), "{variant}");
         // The same memory again, from another start.
@@ -95,11 +95,12 @@ fn nothing_of_a_failed_solve_is_left_in_the_next() {
             let mut run = |a: &CrsMatrix| {
                 let mut x = vec![0.0; n];
                 let info = if preconditioned {
-                    let preconditioner = Diagonal(vec![2.0; n]);
-                    let mut system = LinearSystem { operator: a, preconditioner, comm: &Solo, rhs: &b };
+                    let preconditioner = &mut Diagonal(vec![2.0; n]);
+                    let mut system = LinearSystem { operator: a, preconditioner, comm: &Solo, rhs: &b[..] };
                     cg(&Serial, &mut system, &mut x, TIGHT, &mut work, &mut |_, _| {})
                 } else {
-                    let mut system = LinearSystem { operator: a, preconditioner: Identity, comm: &Solo, rhs: &b };
+                    let mut system =
+                        LinearSystem { operator: a, preconditioner: &mut Identity, comm: &Solo, rhs: &b[..] };
                     cg(&Serial, &mut system, &mut x, TIGHT, &mut work, &mut |_, _| {})
                 };
                 (info, x)
@@ -276,7 +277,7 @@ fn an_ill_conditioned_system_reaches_the_tolerance() {
     let params = CgParams::new(1e-8, 20_000);
     let run = |variant| {
         let mut work = CgWorkspace::of_variant(&Serial, n, n, variant).unwrap();
-        let mut system = LinearSystem { operator: &a, preconditioner: Identity, comm: &Solo, rhs: &b };
+        let mut system = LinearSystem { operator: &a, preconditioner: &mut Identity, comm: &Solo, rhs: &b[..] };
         let mut x = vec![0.0; n];
         let info = cg(&Serial, &mut system, &mut x, params, &mut work, &mut |_, _| {});
         let truth = true_residual(&Serial, &system, &x, &mut work).unwrap();
@@ -326,14 +327,14 @@ fn a_given_number_of_iterations_is_done_whatever_the_residual() {
             }
         }
         // b - A x is exactly 0 after one iteration, and nothing is left to iterate on.
-        let (info, x) = solve(&Serial, variant, &difference(1, 2.0), Identity, &vec![8.0], CgParams::exactly(9));
+        let (info, x) = solve(&Serial, variant, &difference(1, 2.0), Identity, &[8.0], CgParams::exactly(9));
         let info = info.unwrap();
         assert_eq!(
             (info.iterations, info.residual, info.reason, x),
             (1, 0.0, Reason::Iterations, vec![4.0]),
             "{variant}"
         );
-        let zero = solve(&Serial, variant, &difference(4, 2.0), Identity, &vec![0.0; 4], CgParams::exactly(9));
+        let zero = solve(&Serial, variant, &difference(4, 2.0), Identity, &[0.0; 4], CgParams::exactly(9));
         assert_eq!(zero.0.unwrap().reason, Reason::Zero);
     }
 }

@@ -2,11 +2,9 @@
 
 use super::{CgSlot, CgSteps, CgVariant, FusedSlot};
 use crate::Result;
-use crate::blas::{Blas, Collective, Reductions};
+use crate::blas::Reductions;
 use crate::solve::krylov::SolveInfo;
 use crate::space::{Array, MemorySpace, Slice};
-use crate::sparse::Operator;
-use std::fmt;
 
 /// Iterations between two refreshes, a multiple of all check intervals: many enough that their products are 2 % of all.
 pub(super) const REFRESH: usize = 64;
@@ -109,25 +107,6 @@ pub(in super::super) struct Parts<'a, S: CgSteps> {
     pub s: &'a mut Slice<S, f64>,
     pub z: &'a mut Slice<S, f64>,
     pub sums: &'a mut Reductions<S>,
-}
-
-/// The system that CG solves: A x = b, with a preconditioner and the ranks that share the unknowns.
-pub struct LinearSystem<'a, S: Blas, M, B: ?Sized> {
-    /// A, symmetric positive definite.
-    pub operator: &'a dyn Operator<S>,
-    /// M^-1, symmetric positive definite.
-    pub preconditioner: M,
-    /// The ranks.
-    pub comm: &'a dyn Collective<S>,
-    /// b over the owned unknowns: on a host a slice, an array or a vector.
-    pub rhs: &'a B,
-}
-
-impl<S: Blas, M: fmt::Debug, B: ?Sized> fmt::Debug for LinearSystem<'_, S, M, B> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let rows = self.operator.rows();
-        f.debug_struct("LinearSystem").field("rows", &rows).field("preconditioner", &self.preconditioner).finish()
-    }
 }
 
 #[cfg(test)]

@@ -54,7 +54,7 @@ struct Vectors<'a, S: Blas> {
 impl<S: Blas> Solve<'_, '_, S> {
     /// Iterates from r = b - A x to the target, the limit or a breakdown.
     fn iterate(&mut self, vectors: &mut Vectors<'_, S>, observe: &mut dyn FnMut(usize, f64)) -> Result<()> {
-        let (space, n) = (self.system.space, self.n());
+        let (space, n) = (self.space, self.n());
         let Vectors { shadow, p, v, r, t } = vectors;
         let (p, v, r, t) = (&mut **p, &mut **v, &mut **r, &mut **t);
         space.copy(n, r, shadow)?;

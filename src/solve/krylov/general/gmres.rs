@@ -33,7 +33,7 @@ pub(super) fn gmres<S: Blas>(
     let Some((w, basis)) = vectors.split_first_mut().filter(|(_, basis)| basis.len() >= restart) else {
         return Err(solve.wrong_workspace());
     };
-    let (space, n, w) = (solve.system.space, solve.n(), S::Memory::slice_mut(w));
+    let (space, n, w) = (solve.space, solve.n(), S::Memory::slice_mut(w));
     if solve.start()? {
         return Ok(());
     }
@@ -75,7 +75,7 @@ pub(super) fn gmres<S: Blas>(
 impl<S: Blas> Solve<'_, '_, S> {
     /// w -= V V^T w, twice. Returns the coefficients, then ||w||.
     fn orthogonalise(&mut self, basis: &[Array<S, f64>], w: &mut Slice<S, f64>) -> Result<Vec<f64>> {
-        let (space, n, count) = (self.system.space, self.n(), basis.len());
+        let (space, n, count) = (self.space, self.n(), basis.len());
         let mut column = vec![0.0; count + 1];
         for _ in 0..2 {
             for (slot, v) in basis.iter().enumerate() {

@@ -13,26 +13,17 @@ mod workspace;
 pub(crate) use workspace::KrylovWorkspace;
 
 use super::cg::CgParams;
-use super::{Preconditioner, SolveInfo};
-use crate::blas::{Blas, Collective, Reductions};
+use super::{LinearSystem, SolveInfo};
+use crate::blas::{Blas, Reductions};
 use crate::solve::Reason;
 use crate::solve::reason::is_zero;
 use crate::space::{Array, MemorySpace, Slice};
-use crate::sparse::Operator;
 use crate::{Error, Result};
-
-/// A linear system that a general method solves.
-pub(crate) struct System<'a, S: Blas> {
-    pub space: &'a S,
-    pub operator: &'a dyn Operator<S>,
-    pub preconditioner: &'a mut dyn Preconditioner<S>,
-    pub ranks: &'a dyn Collective<S>,
-    pub rhs: &'a Slice<S, f64>,
-}
 
 /// A system with the scratch of its solve and the numbers so far.
 struct Solve<'a, 'x, S: Blas> {
-    system: System<'a, S>,
+    space: &'x S,
+    system: &'x mut LinearSystem<'a, S>,
     method: &'static str,
     x: &'x mut Slice<S, f64>,
     z: &'x mut Array<S, f64>,
@@ -44,13 +35,13 @@ struct Solve<'a, 'x, S: Blas> {
 impl<'a, 'x, S: Blas> Solve<'a, 'x, S> {
     /// Computes ||b|| and the target. Returns true if x is the solution then, since b is 0.
     fn start(&mut self) -> Result<bool> {
-        let (space, n, b) = (self.system.space, self.n(), self.system.rhs);
+        let (space, n, b) = (self.space, self.n(), self.system.rhs);
         let [square] = self.dots([[b, b]])?;
         self.finite("||b||", square)?;
         (self.info.rhs, self.info.target) = (square.sqrt(), self.params.target(square.sqrt()));
         if square.max(self.params.absolute.powi(2)) < f64::MIN_POSITIVE {
             let scratch = S::Memory::slice_mut(self.z);
-            if !is_zero(space, self.system.ranks, n, b, scratch, self.sums, 0)? {
+            if !is_zero(space, self.system.comm, n, b, scratch, self.sums, 0)? {
                 return Err(Error::Underflow { method: self.method, quantity: "||b||", value: self.info.rhs });
             }
             space.fill(n, 0.0, self.x)?;
@@ -67,7 +58,7 @@ impl<'a, 'x, S: Blas> Solve<'a, 'x, S> {
     /// x.y of each pair, summed over all ranks in one message.
     fn dots<const K: usize>(&mut self, pairs: [[&Slice<S, f64>; 2]; K]) -> Result<[f64; K]> {
         for (slot, [x, y]) in pairs.into_iter().enumerate() {
-            self.system.space.dot(self.n(), x, y, self.sums, slot)?;
+            self.space.dot(self.n(), x, y, self.sums, slot)?;
         }
         let mut values = [0.0; K];
         self.sum(&mut values)?;
@@ -76,16 +67,15 @@ impl<'a, 'x, S: Blas> Solve<'a, 'x, S> {
 
     /// Sums the first scalars over all ranks and reads them.
     fn sum(&mut self, values: &mut [f64]) -> Result<()> {
-        let System { space, ranks, .. } = self.system;
-        ranks.all_reduce(space, self.sums, 0..values.len())?;
+        self.system.comm.all_reduce(self.space, self.sums, 0..values.len())?;
         self.info.reductions += 1;
-        space.read(&self.sums.scalars, values)
+        self.space.read(&self.sums.scalars, values)
     }
 
     /// z = M^-1 v.
     fn precondition(&mut self, v: &Slice<S, f64>) -> Result<()> {
         let n = self.n();
-        self.system.preconditioner.apply(self.system.space, n, v, S::Memory::slice_mut(self.z))
+        self.system.preconditioner.apply(self.space, n, v, S::Memory::slice_mut(self.z))
     }
 
     /// z = M^-1 v, w = A z.
@@ -96,18 +86,18 @@ impl<'a, 'x, S: Blas> Solve<'a, 'x, S> {
 
     /// w = A z. The sum is of no use, but rows without ghosts overlap the messages.
     fn apply(&mut self, w: &mut Slice<S, f64>) -> Result<()> {
-        let (space, spare) = (self.system.space, S::Memory::len(S::Memory::slice(&self.sums.scalars)) - 1);
+        let (space, spare) = (self.space, S::Memory::len(S::Memory::slice(&self.sums.scalars)) - 1);
         self.system.operator.apply_dot(space, S::Memory::slice_mut(self.z), w, self.sums, spare)
     }
 
     /// x += alpha z.
     fn advance(&mut self, alpha: f64) -> Result<()> {
-        self.system.space.axpy(self.n(), alpha, S::Memory::slice(self.z), self.x)
+        self.space.axpy(self.n(), alpha, S::Memory::slice(self.z), self.x)
     }
 
     /// r = b - A x; returns its norm, and whether that ends the solve.
     fn residual(&mut self, r: &mut Slice<S, f64>) -> Result<bool> {
-        let (space, n) = (self.system.space, self.n());
+        let (space, n) = (self.space, self.n());
         space.copy(n, self.x, S::Memory::slice_mut(self.z))?;
         self.apply(r)?;
         // axpby takes no array twice: -(A x) + b in two steps.

@@ -4,7 +4,7 @@ use crate::comm::ranks::on_ranks;
 use crate::comm::{Communicator, Halo, Solo};
 use crate::solve::krylov::cg::precondition_tests::part;
 use crate::solve::krylov::cg::variant_tests::{dense, random, wave};
-use crate::solve::krylov::{KrylovWorkspace, System};
+use crate::solve::krylov::{KrylovWorkspace, LinearSystem};
 use crate::solve::{
     CgParams, DistributedOperator, Identity, Jacobi, Method, NullSpace, Options, Preconditioner, Reason, SolveInfo,
     solve,
@@ -231,9 +231,9 @@ fn a_stopped_solve_keeps_its_numbers() {
         let mut workspace = KrylovWorkspace::new(&Serial, method, n, n).unwrap();
         let (b, mut x) = (wave(n, 0.7), vec![0.0; n]);
         let mut solve = |params, b: &[f64], x: &mut [f64]| {
-            let system = System { space: &Serial, operator: &a, preconditioner: &mut Identity, ranks: &Solo, rhs: b };
+            let mut system = LinearSystem { operator: &a, preconditioner: &mut Identity, comm: &Solo, rhs: b };
             let mut stopped = None;
-            let solved = workspace.solve(system, x, params, &mut |_, _| {}, &mut stopped);
+            let solved = workspace.solve(&Serial, &mut system, x, params, &mut |_, _| {}, &mut stopped);
             (solved, stopped)
         };
         let (solved, stopped) = solve(CgParams::new(1e-12, 2), &b, &mut x);
@@ -248,9 +248,9 @@ fn a_stopped_solve_keeps_its_numbers() {
     }
     let mut small = KrylovWorkspace::new(&Serial, Method::Cg, n, n).unwrap();
     let (b, mut x) = (wave(n, 0.7), vec![0.0; n]);
-    let system = System { space: &Serial, operator: &a, preconditioner: &mut Identity, ranks: &Solo, rhs: &b };
+    let mut system = LinearSystem { operator: &a, preconditioner: &mut Identity, comm: &Solo, rhs: &b[..] };
     assert!(matches!(
-        small.solve(system, &mut x, CgParams::new(1e-12, 2), &mut |_, _| {}, &mut None),
+        small.solve(&Serial, &mut system, &mut x, CgParams::new(1e-12, 2), &mut |_, _| {}, &mut None),
         Err(Error::Invalid(_))
     ));
 }

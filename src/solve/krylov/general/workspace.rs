@@ -2,7 +2,7 @@
 
 use super::bicgstab::bicgstab;
 use super::gmres::gmres;
-use super::{CgParams, Solve, System};
+use super::{CgParams, LinearSystem, Solve};
 use crate::Result;
 use crate::blas::{Blas, Reductions};
 use crate::solve::krylov::SolveInfo;
@@ -36,7 +36,8 @@ impl<S: Blas> KrylovWorkspace<S> {
     /// leaves its numbers in `stopped`.
     pub(crate) fn solve(
         &mut self,
-        system: System<'_, S>,
+        space: &S,
+        system: &mut LinearSystem<'_, S>,
         x: &mut Slice<S, f64>,
         params: CgParams,
         observe: &mut dyn FnMut(usize, f64),
@@ -44,7 +45,7 @@ impl<S: Blas> KrylovWorkspace<S> {
     ) -> Result<SolveInfo> {
         let KrylovWorkspace { method, z, sums, vectors } = self;
         let name = if *method == Method::BiCgStab { "BiCGStab" } else { "GMRES" };
-        let mut solve = Solve { system, method: name, x, z, sums, params, info: SolveInfo::default() };
+        let mut solve = Solve { space, system, method: name, x, z, sums, params, info: SolveInfo::default() };
         let solved = match *method {
             Method::Gmres { restart } => gmres(&mut solve, vectors, restart, observe),
             Method::BiCgStab | Method::Cg => bicgstab(&mut solve, vectors, observe),

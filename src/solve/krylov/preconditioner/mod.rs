@@ -35,24 +35,6 @@ pub trait Preconditioner<S: Blas> {
     fn apply(&mut self, space: &S, n: usize, r: &Slice<S, f64>, z: &mut Slice<S, f64>) -> Result<()>;
 }
 
-impl<S: Blas, P: Preconditioner<S> + ?Sized> Preconditioner<S> for &mut P {
-    fn is_identity(&self) -> bool {
-        (**self).is_identity()
-    }
-
-    fn is_recordable(&self) -> bool {
-        (**self).is_recordable()
-    }
-
-    fn is_costly(&self) -> bool {
-        (**self).is_costly()
-    }
-
-    fn apply(&mut self, space: &S, n: usize, r: &Slice<S, f64>, z: &mut Slice<S, f64>) -> Result<()> {
-        (**self).apply(space, n, r, z)
-    }
-}
-
 /// No preconditioning: z = r.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Identity;

@@ -10,6 +10,18 @@ use crate::sparse::{CrsMatrix, DeviceValue, FormatCopy, Operator, RowProduct};
 use std::ops::Range;
 
 impl<V: DeviceValue> SlicedEll<V> {
+    /// Computes y = A x, as [`Spmv::spmv`](crate::sparse::Spmv::spmv).
+    ///
+    /// # Errors
+    /// [`Error::Shape`](crate::Error::Shape) when a vector is too short.
+    pub fn spmv(&self, space: &Cuda, x: &CudaArray<f64>, y: &mut CudaArray<f64>) -> Result<()> {
+        let (rows, columns) = (self.graph.rows(), self.graph.columns());
+        check_at_least("spmv", "x", x.len(), columns)?;
+        check_at_least("spmv", "y", y.len(), rows)?;
+        let (name, grid) = (V::SLICED[self.stored as usize], Grid::new(self.tiles(rows), THREADS));
+        space.launch(self.file(), name, grid, &self.arguments(arguments![rows as u64], arguments![x, y]))
+    }
+
     /// Returns the kernels of the products.
     fn file(&self) -> &'static KernelFile {
         if self.stored == Columns::Halves { &SLICES_SYMMETRIC } else { &SLICES }
@@ -49,11 +61,7 @@ impl<V: DeviceValue> Operator<Cuda> for SlicedEll<V> {
     }
 
     fn apply(&self, space: &Cuda, x: &mut CudaArray<f64>, y: &mut CudaArray<f64>) -> Result<()> {
-        let (rows, columns) = (self.graph.rows(), self.graph.columns());
-        check_at_least("spmv", "x", x.len(), columns)?;
-        check_at_least("spmv", "y", y.len(), rows)?;
-        let (name, grid) = (V::SLICED[self.stored as usize], Grid::new(self.tiles(rows), THREADS));
-        space.launch(self.file(), name, grid, &self.arguments(arguments![rows as u64], arguments![x, y]))
+        self.spmv(space, x, y)
     }
 
     /// Rows per slice.
