@@ -19,7 +19,7 @@ impl<S: Staging> Collective<S> for &dyn Communicator {
     }
 
     fn is_recordable(&self) -> bool {
-        S::IS_RECORDABLE || self.size() == 1
+        S::SYNCHRONOUS || self.size() == 1
     }
 }
 

@@ -10,7 +10,7 @@
 
 use super::staged::Staged;
 use super::{Communicator, HaloExchange, Link, Map, Staging};
-use crate::space::{Array, Slice};
+use crate::space::{Array, MemorySpace, Slice};
 use crate::{Result, error::check_length};
 
 /// A persistent exchange for vectors `[owned + ghost]` in the memory of a space.
@@ -21,6 +21,7 @@ pub struct Halo<S: Staging> {
     owned: usize,
     ghosts: usize,
     messages: usize,
+    is_recordable: bool,
 }
 
 impl<S: Staging> Halo<S> {
@@ -30,19 +31,20 @@ impl<S: Staging> Halo<S> {
     /// # Errors
     /// As [`Communicator::exchange`]; [`Error::OutOfMemory`](crate::Error::OutOfMemory) where the memory cannot be had.
     pub fn new(space: &S, comm: &dyn Communicator, map: &Map) -> Result<Self> {
-        Ok(Self::with(Staged.halo(space, comm, map)?, map))
+        Self::by(&Staged, space, comm, map)
     }
 
-    /// The halo of a map with its exchange.
-    pub(super) fn with(exchange: Box<dyn HaloExchange<S>>, map: &Map) -> Self {
+    /// The exchange by a transport.
+    pub(super) fn by(link: &dyn Link<S>, space: &S, comm: &dyn Communicator, map: &Map) -> Result<Self> {
         let neighbours = map.neighbours();
-        Halo {
-            exchange,
+        Ok(Halo {
+            exchange: link.halo(space, comm, map)?,
+            is_recordable: link.is_recordable(),
             sent: neighbours.iter().map(|neighbour| neighbour.send.len()).sum(),
             owned: map.owned_count(),
             ghosts: map.ghost_count(),
             messages: neighbours.iter().filter(|neighbour| !neighbour.send.is_empty()).count(),
-        }
+        })
     }
 
     /// Starts to send the values of `x[..owned]` that other ranks read. The owned values may change as soon as this returns, for
@@ -51,7 +53,7 @@ impl<S: Staging> Halo<S> {
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) unless `x` is `[owned + ghost]`; a failure of the transport or of the device.
     pub fn begin(&mut self, space: &S, x: &mut Slice<S, f64>) -> Result<InFlight<'_, S>> {
-        check_length("Halo::begin", "x", S::vector_len(x), self.owned + self.ghosts)?;
+        check_length("Halo::begin", "x", S::Memory::len(&*x), self.owned + self.ghosts)?;
         if !self.is_empty() {
             self.exchange.begin(space, x)?;
         }
@@ -79,7 +81,7 @@ impl<S: Staging> Halo<S> {
 
     /// Returns whether an exchange only enqueues work, so that a CUDA graph may record it.
     pub fn is_recordable(&self) -> bool {
-        self.is_empty() || self.exchange.is_recordable()
+        self.is_empty() || self.is_recordable
     }
 
     /// Number of messages that this rank sends per exchange.
@@ -108,7 +110,7 @@ impl<S: Staging> InFlight<'_, S> {
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) unless `x` is `[owned + ghost]`; a failure of the transport or of the device.
     pub fn finish(mut self, space: &S, x: &mut Slice<S, f64>) -> Result<()> {
-        check_length("InFlight::finish", "x", S::vector_len(x), self.halo.owned + self.halo.ghosts)?;
+        check_length("InFlight::finish", "x", S::Memory::len(&*x), self.halo.owned + self.halo.ghosts)?;
         // Set before the wait: a failed wait must not be repeated when `self` is dropped.
         self.done = true;
         if self.halo.is_empty() {

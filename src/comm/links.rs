@@ -51,7 +51,7 @@ impl<'a, S: Staging> Links<'a, S> {
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) where the memory cannot be had; a failure of the transport.
     pub fn halo(&self, space: &S, map: &Map) -> Result<Halo<S>> {
-        Ok(Halo::with(self.link.halo(space, self.comm, map)?, map))
+        Halo::by(&*self.link, space, self.comm, map)
     }
 }
 

@@ -15,16 +15,12 @@ pub(super) struct Staged;
 
 impl<S: Staging> Link<S> for Staged {
     fn transport(&self) -> Transport {
-        if S::IS_RECORDABLE { Transport::Mpi } else { Transport::Staged }
+        if S::SYNCHRONOUS { Transport::Mpi } else { Transport::Staged }
     }
 
     fn halo(&self, space: &S, comm: &dyn Communicator, map: &Map) -> Result<Box<dyn HaloExchange<S>>> {
         let list = space.send_list(send_list(map)?)?;
         Ok(Box::new(StagedHalo::<S> { exchange: comm.exchange(map)?, list, owned: map.owned_count() }))
-    }
-
-    fn is_recordable(&self) -> bool {
-        S::IS_RECORDABLE
     }
 }
 
@@ -59,18 +55,11 @@ impl<S: Staging> HaloExchange<S> for StagedHalo<S> {
         // These ghosts are never read, so a wrong count in them is no failure.
         let _ = self.exchange.end();
     }
-
-    fn is_recordable(&self) -> bool {
-        S::IS_RECORDABLE
-    }
 }
 
 /// The memory of host spaces is what the transport sends.
 impl Staging for Threads {
     type SendList = Vec<LocalOrdinal>;
-
-    /// A host's "recording" is the work itself.
-    const IS_RECORDABLE: bool = true;
 
     fn host(&self) -> Result<Threads> {
         Ok(self.clone())
@@ -106,10 +95,6 @@ impl Staging for Threads {
             change(&mut sums.scalars[slots]);
         }
         Ok(())
-    }
-
-    fn vector_len(x: &[f64]) -> usize {
-        x.len()
     }
 
     fn link(&self, comm: &dyn Communicator, wanted: Option<Transport>, _: Duration) -> Result<Box<dyn Link<Threads>>> {

@@ -59,8 +59,10 @@ pub trait Link<S: Staging>: Debug {
         Collective::all_reduce(&comm, space, sums, slots)
     }
 
-    /// Whether sums only enqueue work on the space.
-    fn is_recordable(&self) -> bool;
+    /// Whether exchanges and sums only enqueue work on the space, so that they may be part of a recorded CUDA graph.
+    fn is_recordable(&self) -> bool {
+        S::SYNCHRONOUS
+    }
 
     /// Whether a product that overlaps an exchange sums the rows without ghosts apart from the others, so that its sum has other bits
     /// than that of an undivided product.
@@ -104,9 +106,6 @@ pub trait HaloExchange<S: Staging>: Debug {
     fn peer(&self) -> Option<&Array<S, u64>> {
         None
     }
-
-    /// Whether an exchange only enqueues work on the space, so that it may be part of a recorded CUDA graph.
-    fn is_recordable(&self) -> bool;
 }
 
 /// A space whose values can be sent to other ranks.
@@ -116,9 +115,6 @@ pub trait HaloExchange<S: Staging>: Debug {
 pub trait Staging: Blas {
     /// Local indices of the values to send, and a device's buffer for them.
     type SendList: std::fmt::Debug;
-
-    /// Whether packing and unpacking work without the host, so that they may be part of recorded work ([`repeat`](crate::space::ExecutionSpace::repeat)).
-    const IS_RECORDABLE: bool;
 
     /// Returns the threads of the host: this space itself on a host, all cores allowed beside a device.
     ///
@@ -157,9 +153,6 @@ pub trait Staging: Blas {
         slots: Range<usize>,
         change: &mut dyn FnMut(&mut [f64]),
     ) -> Result<()>;
-
-    /// Length of a vector in this space.
-    fn vector_len(x: &Slice<Self, f64>) -> usize;
 
     /// Connects this rank with the others by the transport `wanted`, or by the best one that works on all ranks. Ranks call it
     /// together. A device waits at most `limit` for another rank.

@@ -37,8 +37,6 @@ pub struct DeviceSendList {
 impl Staging for Cuda {
     type SendList = DeviceSendList;
 
-    const IS_RECORDABLE: bool = false;
-
     fn host(&self) -> Result<Threads> {
         Threads::new(allowed_cores())
     }
@@ -79,10 +77,6 @@ impl Staging for Cuda {
         }
         change(&mut scalars[slots.clone()]);
         self.write(&scalars[slots.clone()], slots.start, &mut sums.scalars)
-    }
-
-    fn vector_len(x: &CudaArray<f64>) -> usize {
-        x.len()
     }
 
     fn link(&self, comm: &dyn Communicator, wanted: Option<Transport>, limit: Duration) -> Result<Box<dyn Link<Self>>> {

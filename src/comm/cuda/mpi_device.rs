@@ -58,10 +58,6 @@ impl Link<Cuda> for MpiDevice {
         let exchange = comm.exchange_in(map, MessageMemory { send, receive, owner: messages.clone() })?;
         Ok(Box::new(MpiDeviceHalo { exchange, messages, list, owned: map.owned_count() }))
     }
-
-    fn is_recordable(&self) -> bool {
-        false
-    }
 }
 
 #[derive(Debug)]
@@ -92,9 +88,5 @@ impl HaloExchange<Cuda> for MpiDeviceHalo {
 
     fn cancel(&mut self) {
         let _ = self.exchange.end();
-    }
-
-    fn is_recordable(&self) -> bool {
-        false
     }
 }

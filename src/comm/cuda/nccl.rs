@@ -155,8 +155,4 @@ impl HaloExchange<Cuda> for NcclHalo {
         let side = self.side.record();
         let _ = side.and_then(|side| self.space.wait_for(&side));
     }
-
-    fn is_recordable(&self) -> bool {
-        true
-    }
 }

@@ -128,8 +128,4 @@ impl HaloExchange<Cuda> for PeerHalo {
     fn peer(&self) -> Option<&CudaArray<u64>> {
         Some(&self.exchange)
     }
-
-    fn is_recordable(&self) -> bool {
-        true
-    }
 }
