@@ -2,7 +2,7 @@
 
 use super::NearNull;
 use super::coarsening::{Coarsening, Coarser};
-use crate::comm::{Halo, Links, Map, Staging, agree};
+use crate::comm::{Links, Map, Staging, agree};
 use crate::error::check_length;
 use crate::solve::multigrid::{Chebyshev, largest_eigenvalue};
 use crate::solve::{Cycle, DistributedMatrix, DistributedOperator, Hierarchy, Level, Smoothing, Transfer};
@@ -54,14 +54,7 @@ pub struct SmoothedAggregation<S: Staging> {
     host: Threads,
     hierarchy: Hierarchy<S>,
     coarsenings: Vec<Coarsening>,
-    coarse: Vec<Coarse<S>>,
-}
-
-/// A coarse matrix with the exchange of its columns.
-#[derive(Debug)]
-struct Coarse<S: Staging> {
-    matrix: CrsMatrix<f64, S::Memory>,
-    halo: Halo<S>,
+    coarse: Vec<DistributedMatrix<S>>,
 }
 
 impl<S: Staging + Spmv> SmoothedAggregation<S> {
@@ -124,7 +117,7 @@ impl<S: Staging + Spmv> SmoothedAggregation<S> {
             let level = Level::of_sizes(space, [rows, columns], finer, Some(transfer));
             levels.push(with(space, agree(comm, level)?, &inverse, largest)?);
             let matrix = agree(comm, coarsening.coarse().upload(space))?;
-            coarse.push(Coarse { matrix, halo: agree(comm, links.halo(space, &below))? });
+            coarse.push(agree(comm, DistributedMatrix::new(space, links, (matrix, below.clone())))?);
             coarsenings.push(coarsening);
             (map, near_null) = (below, vectors);
         }
@@ -147,7 +140,7 @@ impl<S: Staging + Spmv> SmoothedAggregation<S> {
             let inverse = agree(comm, inverse(&self.host, finer))?;
             coarsening.refill(&self.host, comm, finer)?;
             space.overwrite(&inverse, &mut self.hierarchy.levels[at].inverse)?;
-            space.overwrite(coarsening.coarse().values(), self.coarse[at].matrix.values_mut())?;
+            space.overwrite(coarsening.coarse().values(), self.coarse[at].matrix_mut().values_mut())?;
             finer = coarsening.coarse();
         }
         let inverse = agree(comm, inverse(&self.host, finer))?;
@@ -157,9 +150,8 @@ impl<S: Staging + Spmv> SmoothedAggregation<S> {
 
     /// Inverts the last of several levels.
     fn invert_last(&mut self, space: &S, links: &Links<'_, S>) -> Result<()> {
-        let Some(Coarse { matrix, halo }) = self.coarse.last_mut() else { return Ok(()) };
-        let operator = DistributedOperator::new(matrix, halo, 0)?;
-        self.hierarchy.invert_last(space, links, &operator)
+        let Some(last) = self.coarse.last_mut() else { return Ok(()) };
+        self.hierarchy.invert_last(space, links, &last.operator()?)
     }
 
     /// Calls `work` with the cycle; `finest` multiplies by the matrix of the last refill and is distributed.
@@ -171,15 +163,14 @@ impl<S: Staging + Spmv> SmoothedAggregation<S> {
         finest: &dyn Operator<S>,
         work: impl FnOnce(&mut Cycle<'_, S>) -> Result<R>,
     ) -> Result<R> {
-        let coarse = self.coarse.iter_mut().map(|Coarse { matrix, halo }| DistributedOperator::new(&*matrix, halo, 0));
-        let coarse = coarse.collect::<Result<Vec<_>>>()?;
+        let coarse = self.coarse.iter_mut().map(DistributedMatrix::operator).collect::<Result<Vec<_>>>()?;
         let coarser = coarse.iter().map(|operator| operator as &dyn Operator<S>);
         work(&mut self.hierarchy.cycle([finest].into_iter().chain(coarser).collect()))
     }
 
     /// Returns the levels, finest first, and the matrices of all but the first.
     pub fn levels(&self) -> (&[Level<S>], impl Iterator<Item = &CrsMatrix<f64, S::Memory>>) {
-        (&self.hierarchy.levels, self.coarse.iter().map(|coarse| &coarse.matrix))
+        (&self.hierarchy.levels, self.coarse.iter().map(DistributedMatrix::matrix))
     }
 }
 

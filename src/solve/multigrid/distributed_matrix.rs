@@ -2,6 +2,7 @@
 
 use crate::Result;
 use crate::comm::{Halo, Links, Map, Staging};
+use crate::solve::DistributedOperator;
 use crate::space::{ExecutionSpace, Slice};
 use crate::sparse::{CrsMatrix, Operator, Spmv};
 
@@ -30,6 +31,14 @@ impl<S: Staging + Spmv> DistributedMatrix<S> {
         space.spmv(&self.matrix, x, y)
     }
 
+    /// Returns the matrix as an operator of a Krylov method.
+    ///
+    /// # Errors
+    /// As [`DistributedOperator::new`].
+    pub(in crate::solve) fn operator(&mut self) -> Result<DistributedOperator<'_, S>> {
+        DistributedOperator::new(&self.matrix, &mut self.halo, 0)
+    }
+
     /// Returns the bytes that a product moves.
     pub(super) fn bytes(&self) -> usize {
         Operator::<S>::bytes(&self.matrix)
@@ -41,7 +50,7 @@ impl<S: Staging + Spmv> DistributedMatrix<S> {
     }
 
     /// Returns the matrix, writable.
-    pub(super) fn matrix_mut(&mut self) -> &mut CrsMatrix<f64, S::Memory> {
+    pub(in crate::solve) fn matrix_mut(&mut self) -> &mut CrsMatrix<f64, S::Memory> {
         &mut self.matrix
     }
 
