@@ -44,4 +44,15 @@ impl<S: Blas> Reductions<S> {
     pub fn complete(&mut self, space: &S, ranks: &dyn Collective<S>, slots: Range<usize>) -> Result<()> {
         if self.collective.is_some() { Ok(()) } else { ranks.all_reduce(space, self, slots) }
     }
+
+    /// Adds the first scalars over the ranks and returns them. The host waits.
+    ///
+    /// # Errors
+    /// As [`Collective::all_reduce`].
+    pub fn totals<const N: usize>(&mut self, space: &S, ranks: &dyn Collective<S>) -> Result<[f64; N]> {
+        ranks.all_reduce(space, self, 0..N)?;
+        let mut totals = [0.0; N];
+        space.read(&self.scalars, &mut totals)?;
+        Ok(totals)
+    }
 }

@@ -275,10 +275,7 @@ fn square_norm<S: Blas>(
     sums: &mut Reductions<S>,
 ) -> Result<f64> {
     space.dot(n, residual, residual, sums, 0)?;
-    comm.all_reduce(space, sums, 0..1)?;
-    let mut square = [0.0];
-    space.read(&sums.scalars, &mut square)?;
-    Ok(square[0])
+    sums.totals(space, comm).map(|[square]| square)
 }
 
 /// Whether the square of a norm is a normal number.

@@ -40,10 +40,8 @@ impl<'a, S: Blas> Mean<'a, S> {
         let ones = S::Memory::slice(&self.ones);
         space.dot(n, ones, v, &mut self.sums, 0)?;
         space.dot(n, ones, ones, &mut self.sums, 1)?;
-        self.ranks.all_reduce(space, &mut self.sums, 0..2)?;
-        let mut sums = [0.0; 2];
-        space.read(&self.sums.scalars, &mut sums)?;
-        space.axpy(n, -sums[0] / sums[1].max(1.0), ones, v)
+        let [sum, count] = self.sums.totals(space, self.ranks)?;
+        space.axpy(n, -sum / count.max(1.0), ones, v)
     }
 }
 

@@ -9,7 +9,7 @@
 use super::cg::{CgSteps, CgWorkspace, Parts};
 use super::{LinearSystem, TrueResidual};
 use crate::Result;
-use crate::blas::{Collective, Reductions};
+use crate::blas::Collective;
 use crate::space::Slice;
 use crate::sparse::Operator;
 
@@ -42,7 +42,7 @@ pub fn true_residual<S: CgSteps>(
     space.axpby(n, 1.0, b, -1.0, q, r)?;
     space.dot(n, r, r, sums, 0)?;
     space.dot(n, x, x, sums, 1)?;
-    let [residual, solution] = totals(space, comm, sums)?;
+    let [residual, solution] = sums.totals(space, comm)?;
     Ok(TrueResidual { residual: residual.sqrt(), solution: solution.sqrt() })
 }
 
@@ -65,35 +65,18 @@ where
     let n = operator.rows();
     let Parts { p, q, r, sums, .. } = work.parts();
     sums.stop = None;
-    // q = A x; x.x, Ax.Ax, y.Ax
-    write(0, p)?;
-    operator.apply(space, p, q)?;
-    write(1, r)?;
-    space.dot(n, p, p, sums, 0)?;
-    space.dot(n, q, q, sums, 1)?;
-    space.dot(n, r, q, sums, 2)?;
-    // q = A y; y.y, Ay.Ay, x.Ay
-    space.copy(n, r, p)?;
-    operator.apply(space, p, q)?;
-    write(0, r)?;
-    space.dot(n, p, p, sums, 3)?;
-    space.dot(n, q, q, sums, 4)?;
-    space.dot(n, r, q, sums, 5)?;
-    let [xx, axax, yax, yy, ayay, xay] = totals(space, comm, sums)?;
+    // q = A x; x.x, Ax.Ax, y.Ax; then with x and y exchanged.
+    for which in [0, 1] {
+        write(which, p)?;
+        operator.apply(space, p, q)?;
+        write(1 - which, r)?;
+        space.dot(n, p, p, sums, 3 * which)?;
+        space.dot(n, q, q, sums, 3 * which + 1)?;
+        space.dot(n, r, q, sums, 3 * which + 2)?;
+    }
+    let [xx, axax, yax, yy, ayay, xay] = sums.totals(space, comm)?;
     let scale = (xx * ayay).max(yy * axax).sqrt();
     // An operator of 0 rows is symmetric; NaN and infinity stay.
     let departure = if n == 0 && scale == 0.0 { 0.0 } else { (xay - yax).abs() / scale };
     Ok(Symmetry { departure, norm: (axax / xx).max(ayay / yy).sqrt() })
-}
-
-/// The first scalars, each summed over all ranks.
-fn totals<S: CgSteps, const N: usize>(
-    space: &S,
-    comm: &dyn Collective<S>,
-    sums: &mut Reductions<S>,
-) -> Result<[f64; N]> {
-    comm.all_reduce(space, sums, 0..N)?;
-    let mut totals = [0.0; N];
-    space.read(&sums.scalars, &mut totals)?;
-    Ok(totals)
 }

@@ -1,7 +1,7 @@
 //! The largest eigenvalue of D^-1 A by Lanczos' method.
 
 use super::Level;
-use crate::blas::{Collective, Reductions};
+use crate::blas::Reductions;
 use crate::comm::{Links, Staging, agree};
 use crate::space::{MemorySpace, Slice};
 use crate::sparse::{Operator, Spmv};
@@ -25,12 +25,10 @@ pub(in crate::solve) fn largest_eigenvalue<S: Staging + Spmv>(
     let n = operator.rows();
     let mut sums = agree(links.comm(), Reductions::new(space, n, 1))?;
     let mut dot = |x: &Slice<S, f64>, y: &Slice<S, f64>| {
-        let mut found = [0.0];
         space.dot(n, x, y, &mut sums, 0)?;
-        links.all_reduce(space, &mut sums, 0..1)?;
-        space.read(&sums.scalars, &mut found)?;
-        let is_positive = found[0] > 0.0 && found[0].is_finite();
-        if is_positive || found[0] == 0.0 { Ok(found[0]) } else { Err(not_definite(found[0])) }
+        let [found] = sums.totals(space, links)?;
+        let is_positive = found > 0.0 && found.is_finite();
+        if is_positive || found == 0.0 { Ok(found) } else { Err(not_definite(found)) }
     };
     // r in b, z in d, p in x, A p in y.
     let Level { inverse, x: p, b: r, d: z, y: q, .. } = level;
