@@ -9,13 +9,14 @@
 //! per owned id and 24 per ghost; O(owned + used) time and O(owned + ghosts) memory on each rank.
 
 use super::map::local;
+use super::map_of_ghosts::map_of_ghosts;
 use super::rendezvous;
-use super::{Communicator, Map, Message, Neighbour, agree};
+use super::{Communicator, Map, agree};
 use crate::space::{admit, try_collect, try_push, try_reserve};
 use crate::{Error, GlobalOrdinal, LocalOrdinal, Result};
 use foldhash::fast::FixedState;
+use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::collections::{BTreeMap, HashMap};
 
 /// Owned and ghost ids of one rank with their local numbers.
 ///
@@ -47,17 +48,13 @@ impl GlobalMap {
         comm.all_sum_u64(&mut total);
         let ghosts = rendezvous::owners(comm, total[0], owned, &asked)?;
         drop(asked);
-        let requests = agree(comm, requests(&ghosts))?;
-        let readers = comm.send_all(requests)?;
-        agree(comm, {
-            ids(owned, &ghosts).and_then(|ids| {
-                for (at, &(_, id)) in (owned.len()..).zip(&ghosts) {
-                    numbers.insert(id, at as LocalOrdinal);
-                }
-                let neighbours = neighbours(owned.len(), &numbers, &ghosts, &readers)?;
-                Ok(GlobalMap { map: Map::new(total[0], owned.len(), neighbours)?, ids, numbers })
-            })
-        })
+        let of_owned = |id| numbers.get(&id).copied().filter(|&index| (index as usize) < owned.len());
+        let map = map_of_ghosts(comm, total[0], owned.len(), &ghosts, &of_owned)?;
+        let ids = agree(comm, ids(owned, &ghosts))?;
+        for (at, &(_, id)) in (owned.len()..).zip(&ghosts) {
+            numbers.insert(id, at as LocalOrdinal);
+        }
+        Ok(GlobalMap { map, ids, numbers })
     }
 
     /// Returns the owned and ghost indices with their neighbours. [`Map::global_count`] is the number of owned ids over all
@@ -137,12 +134,6 @@ fn grow(numbers: &mut Numbers, additional: usize) -> Result<()> {
     Ok(())
 }
 
-/// Round 3: to each owner the ids that this rank reads, in the order of its ghosts.
-fn requests(ghosts: &[(usize, GlobalOrdinal)]) -> Result<Vec<Message>> {
-    let groups = ghosts.chunk_by(|a, b| a.0 == b.0);
-    groups.map(|group| Ok((group[0].0, try_collect("ghost ids", group.iter().map(|&(_, id)| id))?))).collect()
-}
-
 /// Global id of each local index.
 fn ids(owned: &[GlobalOrdinal], ghosts: &[(usize, GlobalOrdinal)]) -> Result<Vec<GlobalOrdinal>> {
     let mut ids = Vec::new();
@@ -150,36 +141,4 @@ fn ids(owned: &[GlobalOrdinal], ghosts: &[(usize, GlobalOrdinal)]) -> Result<Vec
     ids.extend(owned);
     ids.extend(ghosts.iter().map(|&(_, id)| id));
     Ok(ids)
-}
-
-/// Owners of the ghosts and ranks that read owned ids, lowest first. `readers` holds the ids that each of them reads.
-fn neighbours(
-    owned: usize,
-    numbers: &Numbers,
-    ghosts: &[(usize, GlobalOrdinal)],
-    readers: &[Message],
-) -> Result<Vec<Neighbour>> {
-    let mut ranks: BTreeMap<usize, (usize, &[u64])> = BTreeMap::new();
-    for group in ghosts.chunk_by(|a, b| a.0 == b.0) {
-        ranks.entry(group[0].0).or_default().0 = group.len();
-    }
-    for (rank, ids) in readers {
-        ranks.entry(*rank).or_default().1 = ids;
-    }
-    let mut end = local(owned)?;
-    let mut neighbours = Vec::with_capacity(ranks.len());
-    for (rank, (count, ids)) in ranks {
-        let mut send = Vec::new();
-        try_reserve("values to send", &mut send, ids.len())?;
-        for id in ids {
-            let index = numbers.get(id).filter(|&&index| (index as usize) < owned);
-            let index =
-                index.ok_or_else(|| Error::Mpi(format!("rank {rank} wants global id {id} of a rank without it")))?;
-            send.push(*index);
-        }
-        let start = end;
-        end += count as LocalOrdinal;
-        neighbours.push(Neighbour { rank, send, receive: start..end });
-    }
-    Ok(neighbours)
 }

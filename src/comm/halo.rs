@@ -161,7 +161,7 @@ mod tests {
         let ended = Rc::new(Cell::new(0));
         let exchange = Box::new(Mirror { values: vec![0.0; 2], ended: ended.clone() });
         let exchange = Box::new(StagedHalo::<Threads> { exchange, list: vec![2, 0], owned: 3 });
-        (Halo { exchange, sent: 2, owned: 3, ghosts: 2, messages: 1 }, ended)
+        (Halo { exchange, sent: 2, owned: 3, ghosts: 2, messages: 1, is_recordable: true }, ended)
     }
 
     #[test]

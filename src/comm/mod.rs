@@ -43,6 +43,7 @@ mod kernel_files;
 mod launch;
 mod links;
 mod map;
+mod map_of_ghosts;
 #[cfg(feature = "mpi")]
 mod mpi;
 mod node;
@@ -66,6 +67,7 @@ pub(crate) use kernel_files::KERNEL_FILES;
 pub use launch::{default_threads, launched_rank, started_by_mpirun};
 pub use links::Links;
 pub use map::{Map, Neighbour};
+pub(crate) use map_of_ghosts::map_of_ghosts;
 #[cfg(feature = "mpi")]
 pub use mpi::Mpi;
 pub use node::equal_on_node;

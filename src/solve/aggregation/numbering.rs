@@ -3,10 +3,9 @@
 //! Rank r numbers its unknowns from the sum of the counts of the ranks below it, so that an id names its owner and ghosts that ascend are
 //! grouped by owner, as a [`Map`] wants them.
 
-use crate::comm::{Communicator, Map, Message, Neighbour, agree};
+use crate::comm::{Communicator, Map, map_of_ghosts};
 use crate::space::try_collect;
 use crate::{GlobalOrdinal, LocalOrdinal, Result};
-use std::collections::BTreeMap;
 
 /// Consecutive ids of all ranks.
 #[derive(Clone, Debug)]
@@ -51,26 +50,12 @@ impl Numbering {
         used.retain(|id| !own.contains(id));
         used.sort_unstable();
         used.dedup();
-        let mut asked: BTreeMap<usize, Vec<GlobalOrdinal>> = BTreeMap::new();
-        for &id in &used {
-            // Ranks without ids start where the next one does.
-            asked.entry(self.starts.partition_point(|&start| start <= id) - 1).or_default().push(id);
-        }
-        let mut neighbours: BTreeMap<usize, (usize, Vec<LocalOrdinal>)> = BTreeMap::new();
-        asked.iter().for_each(|(&rank, ids)| neighbours.entry(rank).or_default().0 = ids.len());
-        let letters: Vec<Message> = comm.send_all(asked.into_iter().collect())?;
-        for (from, ids) in letters {
-            neighbours.entry(from).or_default().1 = ids.iter().map(|id| (id - own.start) as LocalOrdinal).collect();
-        }
-        let owned = (own.end - own.start) as usize;
-        let mut end = owned as LocalOrdinal;
-        let neighbours = neighbours.into_iter().map(|(rank, (received, send))| {
-            let receive = end..end + received as LocalOrdinal;
-            end = receive.end;
-            Neighbour { rank, send, receive }
-        });
-        let map = Map::new(self.total(), owned, neighbours.collect());
-        Ok(Columns { first: own.start, ghosts: used, map: agree(comm, map)? })
+        // Ranks without ids start where the next one does.
+        let owner = |&id: &GlobalOrdinal| (self.starts.partition_point(|&start| start <= id) - 1, id);
+        let (ghosts, owned) = (used.iter().map(owner).collect::<Vec<_>>(), (own.end - own.start) as usize);
+        let of_owned = |id| own.contains(&id).then(|| (id - own.start) as LocalOrdinal);
+        let map = map_of_ghosts(comm, self.total(), owned, &ghosts, &of_owned)?;
+        Ok(Columns { first: own.start, ghosts: used, map })
     }
 }
 
