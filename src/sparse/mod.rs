@@ -39,16 +39,12 @@ mod transpose;
 pub use crs_graph::CrsGraph;
 pub use crs_matrix::CrsMatrix;
 pub(crate) use diagonal::{inverse_of_blocks, inverse_of_diagonal};
-#[cfg(feature = "cuda")]
-pub(crate) use format::CrsValues;
-#[cfg(feature = "cuda")]
-pub(crate) use format::RowLayout;
-#[cfg(feature = "cuda")]
-pub(crate) use format::SMALL_ON_GPU;
 pub use format::{
     ByRows, Format, FormatCopy, Formats, HostMatrix, HostSlices, MatrixSizes, MatrixStorage, Precision, RowShape,
     StoredValue,
 };
+#[cfg(feature = "cuda")]
+pub(crate) use format::{CrsValues, RowLayout, SMALL_ON_GPU};
 #[cfg(feature = "cuda")]
 pub use format::{DeviceCrs, DeviceMatrix, SliceArrays, SlicedEll};
 #[cfg(feature = "cuda")]

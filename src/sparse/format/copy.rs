@@ -1,9 +1,31 @@
 //! What a storage format implements.
 
+use super::precision::Precision;
+use super::shape::MatrixSizes;
 use crate::Result;
 use crate::blas::Blas;
-use crate::sparse::{CrsMatrix, Lanes, Operator};
+use crate::space::Threads;
+#[cfg(feature = "cuda")]
+use crate::space::cuda::{Cuda, CudaMemory};
+use crate::sparse::{CrsGraph, CrsMatrix, Lanes, Operator};
 use std::fmt::Debug;
+use std::sync::Arc;
+
+/// The copy of a matrix that products read; `None`: they read the assembled one.
+pub type HostCopy = Option<Box<dyn FormatCopy<Threads>>>;
+
+/// [`HostCopy`] on a GPU.
+#[cfg(feature = "cuda")]
+pub type DeviceCopy = Option<Box<dyn FormatCopy<Cuda>>>;
+
+/// How a format makes its copies of a matrix: its line in the registry.
+pub(super) struct Maker {
+    pub on_host: fn(&Threads, Precision, &Arc<CrsGraph>) -> Result<HostCopy>,
+    #[cfg(feature = "cuda")]
+    pub on_device: fn(&Cuda, Precision, &Arc<CrsGraph<CudaMemory>>) -> Result<DeviceCopy>,
+    /// Values that the copy stores, and bytes of its tables and columns; the flag tells a GPU's copy from a host's.
+    pub lengths: fn(&MatrixSizes, bool) -> [u64; 2],
+}
 
 /// A copy of an assembled matrix in another storage: what a format implements beside [`Operator`].
 pub trait FormatCopy<S: Blas>: Operator<S> + Debug {

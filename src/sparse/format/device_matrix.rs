@@ -12,11 +12,11 @@
 //! diagonal; entries of the lower half have no place. Values in f32 are half as many bytes again, since the true residual of a solve reads the
 //! assembled ones.
 
-use super::registry::{SMALL_ON_GPU, copy_lengths, device_copy};
+use super::copy::DeviceCopy;
+use super::registry::SMALL_ON_GPU;
 use super::slices::{SliceLayout, WIDEST};
 use super::{
-    ByRows, DeviceCrs, Format, FormatCopy, Formats, MatrixSizes, MatrixStorage, Precision, RowLayout, RowShape,
-    SlicedEll,
+    ByRows, DeviceCrs, Format, Formats, MatrixSizes, MatrixStorage, Precision, RowLayout, RowShape, SlicedEll,
 };
 use crate::space::ExecutionSpace;
 use crate::space::cuda::{Cuda, CudaArray, CudaMemory};
@@ -34,7 +34,7 @@ pub struct DeviceMatrix {
 #[derive(Debug)]
 enum Kind {
     /// Assembled in CRS, and copied where products read another storage.
-    Crs(DeviceCrs, Option<Box<dyn FormatCopy<Cuda>>>),
+    Crs(DeviceCrs, DeviceCopy),
     /// Assembled in slices, and rounded where products read f32.
     Slices(SlicedEll<f64>, Option<SlicedEll<f32>>),
 }
@@ -53,7 +53,7 @@ impl DeviceMatrix {
             Kind::Slices(slices, rounded)
         } else {
             let crs = CrsMatrix::unfilled_on(space, graph.clone())?;
-            Kind::Crs(crs.into(), device_copy(space, storage, graph)?)
+            Kind::Crs(crs.into(), (format.maker().on_device)(space, values, graph)?)
         };
         Ok(DeviceMatrix { kind, values })
     }
@@ -62,7 +62,7 @@ impl DeviceMatrix {
     pub fn bytes(storage: MatrixStorage, direct: bool, sizes: &MatrixSizes) -> u64 {
         match storage.values {
             Precision::F32 if direct => {
-                storage.copy_bytes(sizes, true) + 8 * copy_lengths(storage.format, sizes, true)[0]
+                storage.copy_bytes(sizes, true) + 8 * (storage.format.maker().lengths)(sizes, true)[0]
             }
             Precision::F64 if direct => storage.copy_bytes(sizes, true),
             _ => 8 * sizes.shape.entries as u64 + storage.copy_bytes(sizes, true),

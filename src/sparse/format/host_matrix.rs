@@ -5,7 +5,7 @@
 //! | `crs` | the assembled matrix | its graph and rounded values |
 //! | `pattern`, `symmetric` | slices | slices of rounded values |
 
-use super::registry::host_copy;
+use super::copy::HostCopy;
 use super::{Format, FormatCopy, Formats, MatrixSizes, MatrixStorage};
 use crate::space::Threads;
 use crate::sparse::{CrsGraph, CrsMatrix, Operator};
@@ -20,7 +20,7 @@ const IRREGULAR: usize = 4;
 pub struct HostMatrix {
     crs: CrsMatrix,
     /// What products read in place of the assembled matrix.
-    copy: Option<Box<dyn FormatCopy<Threads>>>,
+    copy: HostCopy,
     /// Whether the copy has the assembled values, and whether entries that share a place were equal then.
     copied: Option<bool>,
 }
@@ -31,7 +31,7 @@ impl HostMatrix {
     /// # Errors
     /// [`Error::OutOfMemory`] where the memory cannot be had; those of the format.
     pub fn new(space: &Threads, storage: MatrixStorage, graph: Arc<CrsGraph>) -> Result<Self> {
-        let copy = host_copy(space, storage, &graph)?;
+        let copy = (storage.format.maker().on_host)(space, storage.values, &graph)?;
         Ok(HostMatrix { crs: CrsMatrix::unfilled_on(space, graph)?, copy, copied: None })
     }
 
@@ -101,7 +101,8 @@ impl Formats for Threads {
         let rows = matrix.crs.graph().rows();
         let is_regular = |copy: &dyn FormatCopy<Threads>| IRREGULAR * copy.irregular_rows() <= rows;
         // Made, whether or not there is a copy.
-        let made = unsuited(host_copy(self, storage, matrix.crs.graph()).map(Some), None)?;
+        let made =
+            unsuited((storage.format.maker().on_host)(self, storage.values, matrix.crs.graph()).map(Some), None)?;
         let Some(copy) = made.filter(|copy| copy.as_deref().is_none_or(is_regular)) else { return Ok(false) };
         (matrix.copy, matrix.copied) = (copy, None);
         let is_exact = self.update(matrix).map(|_| matrix.copied == Some(true));

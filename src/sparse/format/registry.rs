@@ -1,19 +1,14 @@
 //! The registry of storage formats, and how one is chosen.
 
-use super::copy::FormatCopy;
+use super::copy::Maker;
 use super::precision::Precision;
 use super::shape::{MatrixSizes, RowShape};
 use super::{crs, slices};
-use crate::Result;
-#[cfg(feature = "cuda")]
-use crate::space::cuda::{Cuda, CudaMemory};
-use crate::space::{Threads, named_choice};
-use crate::sparse::CrsGraph;
-use std::sync::Arc;
+use crate::space::named_choice;
 
-/// Declares the formats: name of the variant, name of the format, and the module that makes its copies of a matrix.
+/// Declares the formats: name of the variant, name of the format, and what makes its copies of a matrix.
 macro_rules! formats {
-    ($($(#[$attribute:meta])* $format:ident $name:literal $module:path;)*) => {
+    ($($(#[$attribute:meta])* $format:ident $name:literal $maker:path;)*) => {
         /// Storage format of a matrix for products.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         pub enum Format {
@@ -23,44 +18,11 @@ macro_rules! formats {
         impl Format {
             /// All formats with their names.
             pub const ALL: [(Self, &'static str); [$($name),*].len()] = [$((Format::$format, $name)),*];
-        }
 
-        /// Makes the copy that products on a host read; `None`: they read the assembled matrix.
-        pub(super) fn host_copy(
-            space: &Threads,
-            storage: MatrixStorage,
-            graph: &Arc<CrsGraph>,
-        ) -> Result<Option<Box<dyn FormatCopy<Threads>>>> {
-            match storage.format {
-                $(Format::$format => {
-                    use $module as format;
-                    format::on_host(space, storage.values, graph)
-                })*
-            }
-        }
-
-        /// Returns the values that the copy for products stores, and the bytes of its tables and columns.
-        pub(super) fn copy_lengths(format: Format, sizes: &MatrixSizes, on_gpu: bool) -> [u64; 2] {
-            match format {
-                $(Format::$format => {
-                    use $module as format;
-                    format::lengths(sizes, on_gpu)
-                })*
-            }
-        }
-
-        /// Makes the copy that products on a GPU read; `None`: they read the assembled matrix.
-        #[cfg(feature = "cuda")]
-        pub(super) fn device_copy(
-            space: &Cuda,
-            storage: MatrixStorage,
-            graph: &Arc<CrsGraph<CudaMemory>>,
-        ) -> Result<Option<Box<dyn FormatCopy<Cuda>>>> {
-            match storage.format {
-                $(Format::$format => {
-                    use $module as format;
-                    format::on_device(space, storage.values, graph)
-                })*
+            pub(super) fn maker(self) -> &'static Maker {
+                match self {
+                    $(Format::$format => &$maker,)*
+                }
             }
         }
     };
@@ -68,14 +30,14 @@ macro_rules! formats {
 
 formats! {
     /// The CRS arrays themselves: 12 bytes per entry, no set-up.
-    Crs "crs" crs;
+    Crs "crs" crs::MAKER;
     /// Slices of 32 rows that share one table of column - row: 8 bytes per entry where neighbouring rows have the same
     /// pattern. On hosts, nodes with 2 or 3 unknowns take the place of rows. Vectors have to be finite.
     #[default]
-    Pattern "pattern" slices::pattern;
+    Pattern "pattern" slices::PATTERN;
     /// The slices of `pattern` with each pair of entries (i, j) and (j, i) stored once: 4 bytes per entry. The matrix has to be
     /// symmetric, vectors finite.
-    Symmetric "symmetric" slices::symmetric;
+    Symmetric "symmetric" slices::SYMMETRIC;
 }
 named_choice!(Format, "format");
 
@@ -97,7 +59,7 @@ impl From<Format> for MatrixStorage {
 impl MatrixStorage {
     /// Returns the bytes of what products read in place of an assembled matrix in CRS.
     pub fn copy_bytes(self, sizes: &MatrixSizes, on_gpu: bool) -> u64 {
-        let [values, layout] = copy_lengths(self.format, sizes, on_gpu);
+        let [values, layout] = (self.format.maker().lengths)(sizes, on_gpu);
         if self == MatrixStorage::from(Format::Crs) { 0 } else { self.values.bytes() * values + layout }
     }
 }

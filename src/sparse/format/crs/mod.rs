@@ -6,44 +6,32 @@ mod cuda;
 #[cfg(feature = "cuda")]
 pub use cuda::DeviceCrs;
 
+use super::copy::Maker;
 use super::slices::{first_fault, not_stored};
 use crate::Result;
 use crate::blas::Blas;
-#[cfg(feature = "cuda")]
-use crate::space::cuda::{Cuda, CudaMemory};
 use crate::space::{Item, Slice, Threads};
-use crate::sparse::{CrsGraph, CrsMatrix, FormatCopy, MatrixSizes, Operator, Precision, RowProduct, Spmv, StoredValue};
+use crate::sparse::{CrsMatrix, FormatCopy, Operator, Precision, RowProduct, Spmv, StoredValue};
 use crate::{LocalOrdinal, RowOffset};
 use rayon::prelude::*;
-use std::sync::Arc;
 
-pub(super) fn on_host(
-    space: &Threads,
-    values: Precision,
-    graph: &Arc<CrsGraph>,
-) -> Result<Option<Box<dyn FormatCopy<Threads>>>> {
-    Ok(match values {
-        Precision::F64 => None,
-        Precision::F32 => Some(Box::new(CrsMatrix::<f32>::unfilled_on(space, graph.clone())?)),
-    })
-}
-
-#[cfg(feature = "cuda")]
-pub(super) fn on_device(
-    space: &Cuda,
-    values: Precision,
-    graph: &Arc<CrsGraph<CudaMemory>>,
-) -> Result<Option<Box<dyn FormatCopy<Cuda>>>> {
-    Ok(match values {
-        Precision::F64 => None,
-        Precision::F32 => Some(Box::new(DeviceCrs::from(CrsMatrix::<f32, _>::unfilled_on(space, graph.clone())?))),
-    })
-}
-
-/// Values, on the graph of the assembled matrix.
-pub(super) fn lengths(sizes: &MatrixSizes, _on_gpu: bool) -> [u64; 2] {
-    [sizes.shape.entries as u64, 0]
-}
+/// Values in single precision, on the graph of the assembled matrix; products read that matrix itself in f64.
+pub(super) const MAKER: Maker = Maker {
+    on_host: |space, values, graph| {
+        Ok(match values {
+            Precision::F64 => None,
+            Precision::F32 => Some(Box::new(CrsMatrix::<f32>::unfilled_on(space, graph.clone())?)),
+        })
+    },
+    #[cfg(feature = "cuda")]
+    on_device: |space, values, graph| {
+        Ok(match values {
+            Precision::F64 => None,
+            Precision::F32 => Some(Box::new(DeviceCrs::from(CrsMatrix::<f32, _>::unfilled_on(space, graph.clone())?))),
+        })
+    },
+    lengths: |sizes, _| [sizes.shape.entries as u64, 0],
+};
 
 impl<V: Item, S: Blas + Spmv<V>> Operator<S> for CrsMatrix<V, S::Memory> {
     fn rows(&self) -> usize {

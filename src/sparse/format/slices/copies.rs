@@ -4,55 +4,34 @@ use super::host_slices::HostSlices;
 use super::host_unions::WIDEST;
 #[cfg(feature = "cuda")]
 use super::sliced_ell::SlicedEll;
-use crate::Result;
-use crate::space::Threads;
-#[cfg(feature = "cuda")]
-use crate::space::cuda::{Cuda, CudaMemory};
-use crate::sparse::{CrsGraph, FormatCopy, MatrixSizes, Precision};
-use std::sync::Arc;
+use crate::sparse::format::copy::Maker;
+use crate::sparse::{MatrixSizes, Precision};
 
-macro_rules! format {
-    ($(#[$doc:meta])* $name:ident, $symmetric:literal) => {
-        $(#[$doc])*
-        pub mod $name {
-            use super::*;
+/// Slices that store all entries.
+pub(in crate::sparse::format) const PATTERN: Maker = maker::<false>();
 
-            pub fn lengths(sizes: &MatrixSizes, on_gpu: bool) -> [u64; 2] {
-                if on_gpu { on_device_lengths(sizes, $symmetric) } else { on_host_lengths(sizes, $symmetric) }
-            }
+/// Slices that store each pair of symmetric entries once.
+pub(in crate::sparse::format) const SYMMETRIC: Maker = maker::<true>();
 
-            pub fn on_host(
-                space: &Threads,
-                values: Precision,
-                graph: &Arc<CrsGraph>,
-            ) -> Result<Option<Box<dyn FormatCopy<Threads>>>> {
-                Ok(Some(match values {
-                    Precision::F64 => Box::new(HostSlices::<f64>::new(space, graph, $symmetric)?),
-                    Precision::F32 => Box::new(HostSlices::<f32>::new(space, graph, $symmetric)?),
-                }))
-            }
-
-            #[cfg(feature = "cuda")]
-            pub fn on_device(
-                space: &Cuda,
-                values: Precision,
-                graph: &Arc<CrsGraph<CudaMemory>>,
-            ) -> Result<Option<Box<dyn FormatCopy<Cuda>>>> {
-                Ok(Some(match values {
-                    Precision::F64 => Box::new(SlicedEll::<f64>::new(space, $symmetric, graph)?),
-                    Precision::F32 => Box::new(SlicedEll::<f32>::new(space, $symmetric, graph)?),
-                }))
-            }
-        }
-    };
-}
-format! {
-    /// Slices that store all entries.
-    pattern, false
-}
-format! {
-    /// Slices that store each pair of symmetric entries once.
-    symmetric, true
+const fn maker<const SYMMETRIC: bool>() -> Maker {
+    Maker {
+        on_host: |space, values, graph| {
+            Ok(Some(match values {
+                Precision::F64 => Box::new(HostSlices::<f64>::new(space, graph, SYMMETRIC)?),
+                Precision::F32 => Box::new(HostSlices::<f32>::new(space, graph, SYMMETRIC)?),
+            }))
+        },
+        #[cfg(feature = "cuda")]
+        on_device: |space, values, graph| {
+            Ok(Some(match values {
+                Precision::F64 => Box::new(SlicedEll::<f64>::new(space, SYMMETRIC, graph)?),
+                Precision::F32 => Box::new(SlicedEll::<f32>::new(space, SYMMETRIC, graph)?),
+            }))
+        },
+        lengths: |sizes, on_gpu| {
+            if on_gpu { on_device_lengths(sizes, SYMMETRIC) } else { on_host_lengths(sizes, SYMMETRIC) }
+        },
+    }
 }
 
 /// Values of a host's slices, and bytes of tables and links. Nodes with many neighbours read their columns in the graph.

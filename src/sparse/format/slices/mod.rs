@@ -27,15 +27,16 @@ mod sliced_ell;
 mod sliced_operator;
 mod stored_value;
 
-pub(super) use copies::{pattern, symmetric};
+pub(super) use copies::{PATTERN, SYMMETRIC};
 pub use host_slices::HostSlices;
 #[cfg(feature = "cuda")]
 pub(crate) use row_layout::RowLayout;
 #[cfg(feature = "cuda")]
-pub(super) use slice_layout::{SliceLayout, WIDEST};
-#[cfg(feature = "cuda")]
-pub(super) use sliced_ell::verdict;
-#[cfg(feature = "cuda")]
 pub use sliced_ell::{SliceArrays, SlicedEll};
 pub use stored_value::StoredValue;
 pub(super) use stored_value::{first_fault, not_stored};
+#[cfg(feature = "cuda")]
+pub(super) use {
+    slice_layout::{SliceLayout, WIDEST},
+    sliced_ell::verdict,
+};
