@@ -108,9 +108,6 @@ struct Patterns {
     near: Option<CudaArray<i32>>,
 }
 
-/// Numbers that the host reads: values, offsets, listed columns, offsets that differ from those of the slice's owner.
-type Sizes = [u64; 4];
-
 impl SliceLayout {
     /// Lays out a graph. Slices share tables, found by those bits of a hash that `hash_mask` selects. Rows and columns are below
     /// 2^31.
@@ -137,19 +134,13 @@ impl SliceLayout {
         }
     }
 
-    /// Returns the entries of each slice's longest row.
-    fn lengths(space: &Cuda, graph: &CrsGraph<CudaMemory>) -> Result<CudaArray<u32>> {
+    /// Returns the entries of the slices of a graph, padding included, and those of its longest row.
+    pub(in crate::sparse::format) fn padded(space: &Cuda, graph: &CrsGraph<CudaMemory>) -> Result<[usize; 2]> {
         let (rows, slices) = (graph.rows(), graph.rows().div_ceil(SLICE));
         let mut lengths = space.unfilled(slices)?;
         let arguments = arguments![rows as u64, graph.row_map(), &mut lengths];
         space.launch(&SLICE_LAYOUT, "slice_lengths", Grid::cover(slices * SLICE, THREADS), arguments)?;
-        Ok(lengths)
-    }
-
-    /// Returns the entries of the slices of a graph, padding included, and those of its longest row.
-    pub(in crate::sparse::format) fn padded(space: &Cuda, graph: &CrsGraph<CudaMemory>) -> Result<[usize; 2]> {
-        let lengths = Self::lengths(space, graph)?;
-        let Offsets { total, longest, .. } = space.offsets(lengths.len(), &lengths)?;
+        let Offsets { total, longest, .. } = space.offsets(slices, &lengths)?;
         Ok([SLICE * total, longest])
     }
 
@@ -195,16 +186,22 @@ impl SliceLayout {
             count, keys, &owners, masks.as_ref().map_or(Argument::NULL, Argument::from), &table_starts, &list_starts, &mut slice_offsets, &mut words, &mut sizes,
         ];
         space.launch(&SLICE_LAYOUT, "slice_words", Grid::cover(slices + 1, THREADS), arguments)?;
-        let mut read: Sizes = [0; 4];
+        let mut read = [0; 4];
         space.read(&sizes, &mut read)?;
-        if read[3] > 0 {
+        let [len, offsets, listed, differ] = read;
+        if differ > 0 {
             return Ok(None);
         }
-        let tables = |words: &CudaArray<u64>, offsets: &mut CudaArray<i32>| {
-            let arguments = arguments![count, widest, keys, &owners, unions, words, offsets];
-            space.launch(&SLICE_LAYOUT, "slice_tables", warps, arguments)
-        };
-        Self::filled(space, graph, slice_offsets, words, read, tables).map(Some)
+        let (mut offsets, mut columns) = (space.unfilled(offsets as usize)?, space.unfilled(listed as usize)?);
+        let arguments = arguments![count, widest, keys, &owners, unions, &words, &mut offsets];
+        space.launch(&SLICE_LAYOUT, "slice_tables", warps, arguments)?;
+        if listed > 0 {
+            let rows = graph.rows() as u64;
+            let arguments = arguments![rows, graph.row_map(), graph.entries(), &slice_offsets, &words, &mut columns];
+            space.launch(&SLICE_LAYOUT, "slice_columns", warps, arguments)?;
+        }
+        let (len, walk, usual) = (len as usize, TileOrder::PLAIN, [u64::MAX; COMMON]);
+        Ok(Some(SliceLayout { slice_offsets, words, offsets, columns, len, walk, usual }))
     }
 
     /// Returns the lowest slice of each place of a hash table of keys, and the place of each slice's key.
@@ -220,33 +217,6 @@ impl SliceLayout {
             arguments![slices as u64, capacity as u64, keys, &mut table_keys, &mut table_owners, &mut places];
         space.launch(&SLICE_LAYOUT, "slice_places", Grid::cover(slices, THREADS), arguments)?;
         Ok((table_owners, places))
-    }
-
-    /// Makes tables, by `tables(words, offsets)`, and lists.
-    fn filled(
-        space: &Cuda,
-        graph: &CrsGraph<CudaMemory>,
-        slice_offsets: CudaArray<u64>,
-        words: CudaArray<u64>,
-        [len, offsets, listed, _]: Sizes,
-        tables: impl FnOnce(&CudaArray<u64>, &mut CudaArray<i32>) -> Result<()>,
-    ) -> Result<Self> {
-        let (mut offsets, mut columns) = (space.unfilled(offsets as usize)?, space.unfilled(listed as usize)?);
-        tables(&words, &mut offsets)?;
-        if listed > 0 {
-            let (rows, grid) = (graph.rows() as u64, Grid::cover(words.len() * SLICE, THREADS));
-            let arguments = arguments![rows, graph.row_map(), graph.entries(), &slice_offsets, &words, &mut columns];
-            space.launch(&SLICE_LAYOUT, "slice_columns", grid, arguments)?;
-        }
-        Ok(SliceLayout {
-            slice_offsets,
-            words,
-            offsets,
-            columns,
-            len: len as usize,
-            walk: TileOrder::PLAIN,
-            usual: [u64::MAX; COMMON],
-        })
     }
 }
 
