@@ -10,13 +10,13 @@
 //! elements on any other partition would be numbered in the same way. Memory: a table of 8 bytes per element corner meanwhile, and
 //! about 20 bytes per node for the ids and their directory.
 
+use super::cell_elements::{self, CellElements};
 use super::meshed_box::Listed;
 use super::{BoxPart, BoxSpec, CoordinateMap, IndexBox, Mesh, MeshPart, MeshSpace, Sizes, point};
 use crate::comm::{Communicator, Solo, agree};
-use crate::element::{ElementType, Shape};
+use crate::element::ElementType;
 use crate::space::{MemorySpace, Serial, try_collect, try_push, try_reserve};
 use crate::{Error, GlobalOrdinal, Result};
-use std::collections::BTreeSet;
 
 impl Mesh {
     /// Cuts the box `[0, size]` into cells, and each cell into elements, on one rank. Nodes run along x first, then y, then z; elements of
@@ -90,7 +90,7 @@ impl<M: MemorySpace> Mesh<M> {
     /// Returns the number of elements of the whole box.
     pub fn global_elem_count(&self) -> u64 {
         let cells = self.spec().nodes().map(|points| (points - 1) / self.element.degree() as u64);
-        cells.iter().product::<u64>() * pieces(self.element).len() as u64
+        cells.iter().product::<u64>() * cell_elements::count(self.element) as u64
     }
 }
 
@@ -119,91 +119,22 @@ fn tables(element: ElementType, part: &BoxPart) -> Result<(Vec<GlobalOrdinal>, V
         let last = (spec.nodes()[axis] - 1) / degree;
         (owned.low[axis].saturating_sub(degree).div_ceil(degree), last.min((owned.high[axis] - 1) / degree + 1))
     });
-    let shapes = shapes(element);
+    let cells = CellElements::new(element);
     let (mut nodes, mut table) = (Vec::new(), Vec::new());
-    let elems = around.count() as usize * shapes.len();
+    let elems = around.count() as usize * cells.shapes.len();
     try_reserve("element-node table", &mut table, elems.saturating_mul(element.nodes()))?;
     for cell in around.iter() {
-        for shape in &shapes {
+        for shape in &cells.shapes {
             let points = shape.iter().map(|point| [0, 1, 2].map(|axis| degree * cell[axis] + point[axis]));
             if points.clone().any(|point| owned.contains(point)) {
                 table.extend(points.map(|point| whole.position(point)));
             }
         }
     }
-    let places = node_places(degree, &shapes);
-    let is_node = |point: &[u64; 3]| places.contains(&point.map(|index| index % degree));
     try_reserve("owned nodes", &mut nodes, owned.count() as usize)?;
-    owned.iter().filter(is_node).try_for_each(|point| try_push("owned nodes", &mut nodes, whole.position(point)))?;
+    let found = owned.iter().filter(|point| cells.is_node(*point));
+    found.map(|point| whole.position(point)).try_for_each(|id| try_push("owned nodes", &mut nodes, id))?;
     Ok((nodes, table))
-}
-
-/// Returns the grid points of a cell that are nodes, each coordinate modulo the degree.
-pub(super) fn node_places(degree: u64, shapes: &[Vec<[u64; 3]>]) -> BTreeSet<[u64; 3]> {
-    shapes.iter().flatten().map(|point| point.map(|index| index % degree)).collect()
-}
-
-/// Returns the grid points per cell and axis, and those of each element of a cell.
-pub(super) fn cell_elements(element: ElementType) -> (u64, Vec<Vec<[u64; 3]>>) {
-    (element.degree() as u64, shapes(element))
-}
-
-/// The grid points of each element of a cell, from the cell's lowest.
-fn shapes(element: ElementType) -> Vec<Vec<[u64; 3]>> {
-    let units = unit_nodes(element);
-    let point = |piece: &Piece, unit: &[f64; 3]| piece.point(unit, element.degree()).map(|index| index as u64);
-    pieces(element).iter().map(|piece| units.iter().map(|unit| point(piece, unit)).collect()).collect()
-}
-
-/// The image of the unit cube, or of the unit simplex, in a cell: x -> origin + sum_i x_i along_i.
-struct Piece {
-    origin: [i64; 3],
-    along: [[i64; 3]; 3],
-}
-
-impl Piece {
-    /// Returns the grid point of a node of the unit cube or simplex within its cell. Halves are whole numbers of
-    /// points where the degree is 2.
-    fn point(&self, unit: &[f64; 3], degree: usize) -> [usize; 3] {
-        [0, 1, 2].map(|axis| {
-            let moved: f64 = (0..3).map(|i| unit[i] * self.along[i][axis] as f64).sum();
-            (degree as f64 * (self.origin[axis] as f64 + moved)).round() as usize
-        })
-    }
-}
-
-/// The nodes of the reference element in [0, 1] along each axis.
-fn unit_nodes(element: ElementType) -> Vec<[f64; 3]> {
-    let centred = match element.shape() {
-        Shape::Hexahedron => [true; 3],
-        Shape::Quadrilateral => [true, true, false],
-        Shape::Line => [true, false, false],
-        Shape::Wedge => [false, false, true],
-        Shape::Tetrahedron | Shape::Triangle => [false; 3],
-    };
-    let unit =
-        |xi: &[f64; 3]| std::array::from_fn(|axis| if centred[axis] { (xi[axis] + 1.0) / 2.0 } else { xi[axis] });
-    element.reference_nodes().iter().map(unit).collect()
-}
-
-fn pieces(element: ElementType) -> Vec<Piece> {
-    const E: [[i64; 3]; 3] = [[1, 0, 0], [0, 1, 0], [0, 0, 1]];
-    let sum = |a: [i64; 3], b: [i64; 3]| std::array::from_fn(|axis| a[axis] + b[axis]);
-    let of = |along| Piece { origin: [0; 3], along };
-    let diagonal = [1, 1, 0];
-    match element.shape() {
-        Shape::Hexahedron | Shape::Quadrilateral | Shape::Line => vec![of(E)],
-        Shape::Wedge | Shape::Triangle => vec![of([E[0], diagonal, E[2]]), of([diagonal, E[1], E[2]])],
-        Shape::Tetrahedron => [[0, 1, 2], [1, 2, 0], [2, 0, 1], [1, 0, 2], [0, 2, 1], [2, 1, 0]]
-            .into_iter()
-            .enumerate()
-            .map(|(at, [a, b, _])| {
-                let (first, second) = (E[a], sum(E[a], E[b]));
-                // The last three orders are odd: two corners change places, so that the volume is positive.
-                of(if at < 3 { [first, second, [1; 3]] } else { [second, first, [1; 3]] })
-            })
-            .collect(),
-    }
 }
 
 #[cfg(test)]

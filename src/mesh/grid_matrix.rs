@@ -8,14 +8,13 @@
 //! hull of its rows' stencils, which all ranks compute from the boxes alone. Points that the elements of the columns do not have (of
 //! `hex20`) have no entry. Entries of a row are in grid order, x fastest, which is not that of local columns on ranks. 12 bytes per entry: 3.4 entries per row where a grid of twice the spacing is interpolated.
 
-use super::element_part::{cell_elements, node_places};
+use super::cell_elements::CellElements;
 use super::{BoxParts, IndexBox, Mesh, Stencil};
 use crate::comm::{Communicator, Map, Neighbour, agree};
 use crate::space::{MemorySpace, Threads, offsets, split_at, try_push, try_zeroed};
 use crate::sparse::{CrsGraph, CrsMatrix};
 use crate::{Error, GlobalOrdinal, LocalOrdinal, Result};
 use rayon::prelude::*;
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Rows of a task.
@@ -69,11 +68,10 @@ impl<'a, M: MemorySpace> Columns<'a, M> {
             let owned = row_parts.owned(rank);
             IndexBox::from_axes(|axis| stencils[axis].hull(owned.low[axis]..owned.high[axis]))
         };
-        let (degree, shapes) = cell_elements(mesh.element);
-        let places = node_places(degree, &shapes);
-        let is_everywhere = places.len() as u64 == degree.pow(3);
+        let cells = CellElements::new(mesh.element);
+        let is_everywhere = cells.places.len() as u64 == cells.degree.pow(3);
         let whole = IndexBox::whole(mesh.spec().nodes());
-        let is_node = |point: &[u64; 3]| is_everywhere || is_place(&places, degree, point);
+        let is_node = |point: &[u64; 3]| is_everywhere || cells.is_node(*point);
         let (mine, reads) = (column_parts.owned(me), read_by(me));
         let mut first = mesh.map.owned_count() as LocalOrdinal;
         let (mut neighbours, mut ghosts) = (Vec::new(), Vec::new());
@@ -109,10 +107,6 @@ impl<'a, M: MemorySpace> Columns<'a, M> {
         };
         Some(first + at as LocalOrdinal)
     }
-}
-
-fn is_place(places: &BTreeSet<[u64; 3]>, degree: u64, point: &[u64; 3]) -> bool {
-    places.contains(&point.map(|index| index % degree))
 }
 
 /// The matrix in local indices: lengths of rows, their offsets, then entries.

@@ -3,10 +3,10 @@
 //! Points of the grid are alike if they lie alike in their cells, to the ends of the box and to the ends of the part; one of each kind is
 //! looked at and counted as often as it occurs. Time and memory do not grow with the mesh.
 
-use super::element_part::{cell_elements, node_places};
-use super::{BoxPart, BoxSpec, Sizes};
+use super::cell_elements::CellElements;
+use super::{BoxPart, BoxSpec, IndexBox, Sizes};
 use crate::element::ElementType;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// Rows of a slice.
 const SLICE: u64 = 32;
@@ -45,26 +45,13 @@ fn kinds(degree: u64, points: u64, [low, high]: [u64; 2]) -> Vec<(u64, u64)> {
 
 /// The box and its elements.
 struct Lattice {
-    degree: u64,
+    cells: CellElements,
     points: [u64; 3],
-    low: [u64; 3],
-    high: [u64; 3],
-    /// Points of each element of a cell, from the cell's lowest.
-    shapes: Vec<Vec<[u64; 3]>>,
-    /// Places in a cell where points are nodes.
-    places: BTreeSet<[u64; 3]>,
+    owned: IndexBox,
     fixes_all_faces: bool,
 }
 
 impl Lattice {
-    fn owns(&self, point: [u64; 3]) -> bool {
-        (0..3).all(|axis| (self.low[axis]..self.high[axis]).contains(&point[axis]))
-    }
-
-    fn is_node(&self, point: [u64; 3]) -> bool {
-        self.places.contains(&point.map(|index| index % self.degree))
-    }
-
     fn is_fixed(&self, point: [u64; 3]) -> bool {
         let at_end = |axis: usize| point[axis] == 0 || point[axis] + 1 == self.points[axis];
         if self.fixes_all_faces { (0..3).any(at_end) } else { at_end(2) }
@@ -75,12 +62,12 @@ impl Lattice {
         found.clear();
         let mut elements = 0;
         let cells = |axis: usize| {
-            let last = (self.points[axis] - 1) / self.degree - 1;
-            point[axis].saturating_sub(1) / self.degree..=(point[axis] / self.degree).min(last)
+            let last = (self.points[axis] - 1) / self.cells.degree - 1;
+            point[axis].saturating_sub(1) / self.cells.degree..=(point[axis] / self.cells.degree).min(last)
         };
         for (z, y, x) in cells(2).flat_map(|z| cells(1).flat_map(move |y| cells(0).map(move |x| (z, y, x)))) {
-            let origin = [x, y, z].map(|cell| self.degree * cell);
-            for shape in &self.shapes {
+            let origin = [x, y, z].map(|cell| self.cells.degree * cell);
+            for shape in &self.cells.shapes {
                 let of_box = |at: &[u64; 3]| [0, 1, 2].map(|axis| origin[axis] + at[axis]);
                 if shape.iter().any(|at| of_box(at) == point) {
                     elements += 1;
@@ -97,11 +84,13 @@ impl Lattice {
     fn elements(&self) -> [u64; 2] {
         let masks = [0, 1, 2].map(|axis| {
             let mut masks: BTreeMap<Vec<bool>, u64> = BTreeMap::new();
-            let around = self.low[axis].saturating_sub(self.degree).div_ceil(self.degree);
-            let end = ((self.points[axis] - 1) / self.degree).min((self.high[axis] - 1) / self.degree + 1);
+            let around = self.owned.low[axis].saturating_sub(self.cells.degree).div_ceil(self.cells.degree);
+            let end =
+                ((self.points[axis] - 1) / self.cells.degree).min((self.owned.high[axis] - 1) / self.cells.degree + 1);
             for cell in around..end {
-                let is_owned = |at| (self.low[axis]..self.high[axis]).contains(&(self.degree * cell + at));
-                *masks.entry((0..=self.degree).map(is_owned).collect()).or_default() += 1;
+                let is_owned =
+                    |at| (self.owned.low[axis]..self.owned.high[axis]).contains(&(self.cells.degree * cell + at));
+                *masks.entry((0..=self.cells.degree).map(is_owned).collect()).or_default() += 1;
             }
             masks
         });
@@ -110,11 +99,11 @@ impl Lattice {
             for (y, ny) in &masks[1] {
                 for (z, nz) in &masks[2] {
                     let cells = nx * ny * nz;
-                    all += cells * self.shapes.len() as u64;
+                    all += cells * self.cells.shapes.len() as u64;
                     let has_one = |shape: &&Vec<[u64; 3]>| {
                         shape.iter().any(|at| x[at[0] as usize] && y[at[1] as usize] && z[at[2] as usize])
                     };
-                    owned += cells * self.shapes.iter().filter(has_one).count() as u64;
+                    owned += cells * self.cells.shapes.iter().filter(has_one).count() as u64;
                 }
             }
         }
@@ -125,62 +114,55 @@ impl Lattice {
 impl Sizes {
     /// Returns the numbers of nodes and elements of the whole box.
     pub fn whole(spec: &BoxSpec, element: ElementType) -> [u64; 2] {
-        let ((degree, shapes), points) = (cell_elements(element), spec.nodes());
+        let (CellElements { degree, shapes, places }, points) = (CellElements::new(element), spec.nodes());
         let cells = points.map(|points| (points - 1) / degree);
         let along = |axis: usize, place: u64| if place == 0 { cells[axis] + 1 } else { cells[axis] };
         let at = |place: &[u64; 3]| (0..3).map(|axis| along(axis, place[axis])).product::<u64>();
-        let nodes = node_places(degree, &shapes).iter().map(at).sum();
+        let nodes = places.iter().map(at).sum();
         [nodes, cells.iter().product::<u64>() * shapes.len() as u64]
     }
 
     /// Returns the sizes of a part for `dofs` unknowns per node.
     pub fn of(part: &BoxPart, element: ElementType, dofs: usize, fixes_all_faces: bool) -> Self {
-        let (degree, shapes) = cell_elements(element);
+        let cells = CellElements::new(element);
+        let degree = cells.degree;
         let (owned, points) = (part.owned(), part.spec().nodes());
-        let (low, high) = (owned.low, owned.high);
-        let places = node_places(degree, &shapes);
-        let lattice = Lattice { degree, points, low, high, shapes, places, fixes_all_faces };
+        let lattice = Lattice { cells, points, owned: *owned, fixes_all_faces };
         let [elems, looked_at] = lattice.elements();
-        let along = [0, 1].map(|axis| (high[axis] - low[axis]).div_ceil(degree));
+        let along = [0, 1].map(|axis| owned.counts()[axis].div_ceil(degree));
         let is_box = element == ElementType::Hex8;
         // Of hexahedra all that are computed, of others those of owned cells.
         let of_cells = part.elements().counts();
         let layer =
-            if is_box { [of_cells[0], of_cells[1]] } else { [along[0] * lattice.shapes.len() as u64, along[1]] };
+            if is_box { [of_cells[0], of_cells[1]] } else { [along[0] * lattice.cells.shapes.len() as u64, along[1]] };
         let (rows_listed, rows_padded) = if is_box { listed_and_padded(part) } else { (0, 0) };
         let mut sizes = Sizes {
-            owned: 0,
-            ghosts: 0,
             elems,
             layer,
-            nnz: 0,
-            corners: 0,
-            sent: 0,
-            fixed: 0,
-            cleared: 0,
             listed: rows_listed,
             padded: rows_padded,
             nodes: element.nodes() as u64,
             cubature: element.points() as u64,
             dofs: dofs as u64,
-            longest: 0,
-            lined: 0,
             points: owned.count(),
             looked_at,
+            ..Sizes::default()
         };
-        let [along_x, along_y, along_z] = [0, 1, 2].map(|axis| kinds(degree, points[axis], [low[axis], high[axis]]));
+        let [along_x, along_y, along_z] =
+            [0, 1, 2].map(|axis| kinds(degree, points[axis], [owned.low[axis], owned.high[axis]]));
         let mut neighbours = Vec::new();
         for &(z, nz) in &along_z {
             for &(y, ny) in &along_y {
                 let (mut nodes_of_line, mut longest_of_line) = (0, 0);
                 for &(x, nx) in &along_x {
                     let point = [x, y, z];
-                    if !lattice.is_node(point) {
+                    if !lattice.cells.is_node(point) {
                         continue;
                     }
                     let (count, elements) = (nx * ny * nz, lattice.neighbours(point, &mut neighbours));
-                    if !lattice.owns(point) {
-                        sizes.ghosts += count * u64::from(neighbours.iter().any(|&other| lattice.owns(other)));
+                    if !lattice.owned.contains(point) {
+                        sizes.ghosts +=
+                            count * u64::from(neighbours.iter().any(|&other| lattice.owned.contains(other)));
                         continue;
                     }
                     let (is_fixed, entries) = (lattice.is_fixed(point), neighbours.len() as u64);

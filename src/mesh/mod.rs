@@ -29,6 +29,7 @@
 mod boundary;
 mod box_part;
 mod box_spec;
+mod cell_elements;
 mod coordinate_map;
 #[cfg(feature = "cuda")]
 mod cuda;

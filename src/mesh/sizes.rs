@@ -4,7 +4,7 @@ use crate::element::ElementType;
 use crate::sparse::{MatrixSizes, RowShape};
 
 /// Numbers of a rank's part of the mesh.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sizes {
     /// Owned nodes.
     pub owned: u64,
