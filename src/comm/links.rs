@@ -1,10 +1,11 @@
-//! The connections of a rank to all others, by one transport: where the halos and sums of a run come from.
+//! The connections of a rank to all others, by one transport: where the halos and sums of a run come from;
+//! sums of a communicator alone.
 
 use super::staged::Staged;
 use super::transport::{Link, Staging, Transport};
-use super::{Communicator, Halo, Map};
+use super::{Communicator, Halo, Map, Solo};
 use crate::Result;
-use crate::blas::{Collective, Reductions};
+use crate::blas::{Blas, Collective, Reductions};
 use std::ops::Range;
 use std::time::Duration;
 
@@ -80,5 +81,37 @@ impl<S: Staging> Collective<S> for Links<'_, S> {
 
     fn check(&self) -> Result<()> {
         self.link.check()
+    }
+}
+
+/// A communicator reduces on the host. On one rank it does nothing.
+impl<S: Staging> Collective<S> for &dyn Communicator {
+    fn all_reduce(&self, space: &S, sums: &mut Reductions<S>, slots: Range<usize>) -> Result<()> {
+        if self.size() == 1 {
+            return Ok(());
+        }
+        space.change_scalars(sums, slots, &mut |scalars| self.all_sum(scalars))
+    }
+
+    fn is_alone(&self) -> bool {
+        self.size() == 1
+    }
+
+    fn is_recordable(&self) -> bool {
+        S::SYNCHRONOUS || self.size() == 1
+    }
+}
+
+impl<S: Blas> Collective<S> for Solo {
+    fn all_reduce(&self, _: &S, _: &mut Reductions<S>, _: Range<usize>) -> Result<()> {
+        Ok(())
+    }
+
+    fn is_alone(&self) -> bool {
+        true
+    }
+
+    fn is_recordable(&self) -> bool {
+        true
     }
 }

@@ -33,7 +33,6 @@
 //! ```
 
 mod agree;
-mod collective;
 #[cfg(feature = "cuda")]
 mod cuda;
 mod global_map;

@@ -6,7 +6,7 @@
 //! ```
 //! The host waits for the packed values and for the messages, so an iteration is no part of a CUDA graph.
 
-use super::pack::pack;
+use super::{THREADS, pack};
 use crate::comm::kernel_files::HALO;
 use crate::comm::staged::send_list;
 use crate::comm::{Communicator, Exchange, HaloExchange, Link, Map, MessageMemory, Transport, agree};
@@ -15,8 +15,6 @@ use crate::space::cuda::{Cuda, CudaArray, Grid, arguments};
 use crate::{Error, LocalOrdinal, Result};
 use std::cell::RefCell;
 use std::rc::Rc;
-
-const THREADS: u32 = 256;
 
 /// MPI with device memory.
 #[derive(Clone, Copy, Debug)]

@@ -5,8 +5,7 @@
 //! sum        ncclAllGather -> sum in the order of the ranks             the same bits on all ranks and in every run
 //! ```
 
-use super::pack::pack;
-use super::slots::in_parts;
+use super::{THREADS, in_parts, pack};
 use crate::blas::Reductions;
 use crate::comm::kernel_files::HALO;
 use crate::comm::node::one_gpu_each;
@@ -20,7 +19,6 @@ use std::cell::RefCell;
 use std::ops::Range;
 use std::rc::Rc;
 
-const THREADS: u32 = 256;
 /// Most scalars of a sum.
 const MOST: usize = 16;
 

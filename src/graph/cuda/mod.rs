@@ -19,7 +19,6 @@ mod gather;
 mod groups;
 mod lists;
 mod map;
-mod short;
 mod sort;
 
 use super::{BuildGraph, ElemGraph, Graph, Strategy};
@@ -60,7 +59,7 @@ impl BuildGraph for Cuda {
     fn build_bytes(strategy: Strategy, sizes: &Sizes) -> [u64; 2] {
         let kept = CrsGraph::bytes(sizes.owned, sizes.nnz) + ElemGraph::bytes(sizes);
         let found = match strategy {
-            Strategy::Gather => match short::bytes(sizes) {
+            Strategy::Gather => match gather::short_bytes(sizes) {
                 Some(bytes) => return bytes,
                 None => gather::bytes(sizes, kept),
             },

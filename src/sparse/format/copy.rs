@@ -1,7 +1,6 @@
 //! What a storage format implements.
 
-use super::precision::Precision;
-use super::shape::MatrixSizes;
+use super::shape::{MatrixSizes, Precision};
 use crate::Result;
 use crate::blas::Blas;
 use crate::space::Threads;

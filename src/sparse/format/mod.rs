@@ -8,7 +8,6 @@ mod crs;
 #[cfg(feature = "cuda")]
 mod device_matrix;
 mod host_matrix;
-mod precision;
 mod registry;
 mod shape;
 mod slices;
@@ -21,11 +20,10 @@ pub(crate) use device_matrix::CrsValues;
 #[cfg(feature = "cuda")]
 pub use device_matrix::DeviceMatrix;
 pub use host_matrix::HostMatrix;
-pub use precision::Precision;
 #[cfg(feature = "cuda")]
 pub(crate) use registry::SMALL_ON_GPU;
 pub use registry::{ByRows, Format, MatrixStorage};
-pub use shape::{MatrixSizes, RowShape};
+pub use shape::{MatrixSizes, Precision, RowShape};
 #[cfg(feature = "cuda")]
 pub(crate) use slices::RowLayout;
 pub use slices::{HostSlices, StoredValue};

@@ -1,8 +1,7 @@
 //! The registry of storage formats, and how one is chosen.
 
 use super::copy::Maker;
-use super::precision::Precision;
-use super::shape::{MatrixSizes, RowShape};
+use super::shape::{MatrixSizes, Precision, RowShape};
 use super::{crs, slices};
 use crate::space::named_choice;
 

@@ -1,8 +1,9 @@
 //! The exchange of a map's ghosts through the neighbours' windows.
 
 use super::pieces::{Message, WORDS, flag_bytes, pieces};
-use super::shared::{Shared, THREADS};
+use super::shared::Shared;
 use super::windows::Windows;
+use crate::comm::cuda::THREADS;
 use crate::comm::kernel_files::HALO;
 use crate::comm::staged::send_list;
 use crate::comm::{Communicator, HaloExchange, Map, agree};

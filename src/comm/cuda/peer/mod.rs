@@ -18,7 +18,7 @@ mod pieces;
 mod shared;
 mod windows;
 
-use super::slots::in_parts;
+use super::{THREADS, in_parts};
 use crate::blas::Reductions;
 use crate::comm::kernel_files::HALO;
 use crate::comm::node::one_gpu_each;
@@ -28,7 +28,7 @@ use crate::space::ExecutionSpace;
 use crate::space::cuda::{Cuda, CudaArray, Grid, arguments};
 use crate::{Error, Result};
 use halo::PeerHalo;
-use shared::{Shared, THREADS};
+use shared::Shared;
 use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;

@@ -4,9 +4,6 @@ use crate::space::cuda::{Cuda, HostWord};
 use crate::{Error, Result};
 use std::time::Duration;
 
-/// Threads of a block, as in the kernels.
-pub(super) const THREADS: u32 = 256;
-
 /// The limit of device waits, and the word that receives the lost rank.
 #[derive(Debug)]
 pub(super) struct Shared {
