@@ -104,6 +104,16 @@ impl CrsGraph {
 }
 
 impl<M: MemorySpace> CrsGraph<M> {
+    /// The pattern of a matrix of zeros.
+    #[cfg_attr(not(feature = "cli"), allow(dead_code))]
+    pub(crate) fn without_entries(
+        space: &impl ExecutionSpace<Memory = M>,
+        rows: usize,
+        columns: usize,
+    ) -> Result<Self> {
+        Ok(Self::from_parts(rows, columns, 0, space.zeros(rows + 1)?, space.zeros(0)?))
+    }
+
     /// Takes the arrays of a graph. The caller guarantees the order that [`new`](Self::new) checks.
     pub(crate) fn from_parts(
         rows: usize,

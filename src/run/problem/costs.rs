@@ -26,7 +26,7 @@ impl<S: Job> Problem<'_, S> {
         let sizes = |dofs: u64, nnz: u64| Sizes { owned: dofs * owned, ghosts: dofs * ghosts, elems, nnz };
         let [nnz, position] = match &self.linear {
             Linear::Matrix(stored) => stored.numbers,
-            Linear::Elements(_) => [0; 2],
+            Linear::Elements(..) => [0; 2],
         };
         let of_unknowns = sizes(dofs, nnz);
         // `written`: values that an assembly writes, without padding, and of symmetric halves each pair once; `moved`: bytes of element
@@ -39,7 +39,7 @@ impl<S: Job> Problem<'_, S> {
                 let product = Cost { bytes: S::operator(matrix).bytes() as u64, ..cost::spmv(of_unknowns) };
                 (written, S::stored_bytes(&stored.assembly), stored.system.conditions.len() as u64, product)
             }
-            Linear::Elements(operator) => {
+            Linear::Elements(operator, _) => {
                 let ApplyCost { bytes, flops } = S::apply_cost(&operator.borrow());
                 (0, 0, 0, Cost { bytes, flops })
             }

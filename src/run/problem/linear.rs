@@ -5,14 +5,14 @@ use super::discrete::{Discrete, Marks, step};
 use super::input::ProblemInput;
 use super::probed;
 use crate::comm::agree;
-use crate::fill::{Additions, ApplyCost, ContractionCalls, StoredSystem};
+use crate::fill::{Additions, ApplyCost, ContractionCalls, Dirichlet, StoredSystem};
 use crate::graph::Graph;
 use crate::run::Job;
 use crate::run::cost::Cost;
 use crate::run::report::LevelReport;
 use crate::solve::{ElementOperator, SingleLaunch};
-use crate::space::{Array, MemorySpace, Slice, try_collect};
-use crate::sparse::{CrsMatrix, MatrixStorage, Operator};
+use crate::space::{MemorySpace, Slice};
+use crate::sparse::{CrsGraph, CrsMatrix, MatrixStorage, Operator};
 use crate::{Error, Result};
 use std::cell::RefCell;
 
@@ -44,8 +44,8 @@ pub struct Outcome {
 pub(super) enum Linear<S: Job> {
     /// It is assembled and stored.
     Matrix(Box<Stored<S>>),
-    /// It is applied by elements.
-    Elements(RefCell<S::ModelOperator>),
+    /// It is applied by elements; the conditions have no entries.
+    Elements(RefCell<S::ModelOperator>, Dirichlet<S::Memory>),
 }
 
 impl<S: Job> Linear<S> {
@@ -75,17 +75,22 @@ impl<S: Job> Linear<S> {
     /// Prepares the elements.
     pub fn elements(discrete: &Discrete<'_, S>, marks: &mut Marks<S>) -> Result<Self> {
         let Discrete { space, input, case, .. } = discrete;
-        let fixed = step(*space, marks, "setup/boundary", || discrete.fixed())?;
+        let (fixed, conditions) = step(*space, marks, "setup/boundary", || {
+            let (fixed, map) = (discrete.fixed()?, discrete.map());
+            let rows = CrsGraph::without_entries(*space, map.owned_count(), map.local_count())?;
+            let conditions = space.dirichlet(&rows, S::Memory::slice(&fixed))?;
+            Ok((fixed, conditions))
+        })?;
         let (strategy, owned) = (input.deck.fill.strategy.or(S::STRATEGY), input.mesh.map.owned_count());
         let prepare = || space.model_operator(strategy, &case.model, discrete.on(), owned, fixed);
-        Ok(Linear::Elements(RefCell::new(step(*space, marks, "setup/fill", prepare)?)))
+        Ok(Linear::Elements(RefCell::new(step(*space, marks, "setup/fill", prepare)?), conditions))
     }
 
     /// The name of the phase of products.
     pub fn phase(&self) -> &'static str {
         match self {
             Linear::Matrix(_) => "spmv",
-            Linear::Elements(_) => "apply",
+            Linear::Elements(..) => "apply",
         }
     }
 
@@ -107,7 +112,7 @@ impl<S: Job> Linear<S> {
                     space.apply_dirichlet(conditions, S::Memory::slice_mut(S::values_mut(matrix)), residual)
                 })
             }
-            Linear::Elements(operator) => {
+            Linear::Elements(operator, _) => {
                 let operator = operator.get_mut();
                 step(space, marks, "fill", || space.linearise(operator, node_coord, unknowns, residual))
             }
@@ -139,18 +144,7 @@ impl<S: Job> Linear<S> {
     pub fn clear_fixed(&self, discrete: &Discrete<'_, S>, vector: &mut Slice<S, f64>) -> Result<()> {
         match self {
             Linear::Matrix(stored) => discrete.space.clear_fixed(&stored.system.conditions, vector),
-            Linear::Elements(_) => {
-                // vector -= fixed vector, item by item.
-                let (space, n) = (discrete.space, discrete.map().owned_count());
-                let fixed: Vec<u8> = space.download(&discrete.fixed()?)?;
-                let fixed = space.upload(&try_collect("fixed unknowns", fixed.into_iter().map(f64::from))?)?;
-                let (mut found, mut y, zero): (Array<S, f64>, Array<S, f64>, Array<S, f64>) =
-                    (space.zeros(n)?, space.zeros(n)?, space.zeros(n)?);
-                let [found, y] = [&mut found, &mut y].map(S::Memory::slice_mut);
-                let [fixed, zero] = [&fixed, &zero].map(S::Memory::slice);
-                space.copy(n, vector, y)?;
-                space.relax(n, [0.0, 1.0], fixed, zero, Some(&*y), found, vector)
-            }
+            Linear::Elements(_, conditions) => discrete.space.clear_fixed(conditions, vector),
         }
     }
 
@@ -184,7 +178,7 @@ impl<S: Job> Linear<S> {
         match self {
             Linear::Matrix(stored) if in_f64 => work(S::in_f64(&stored.system.matrix)),
             Linear::Matrix(stored) => work(S::operator(&stored.system.matrix)),
-            Linear::Elements(operator) => work(&of_elements(discrete, operator)),
+            Linear::Elements(operator, _) => work(&of_elements(discrete, operator)),
         }
     }
 
@@ -192,7 +186,7 @@ impl<S: Job> Linear<S> {
     pub fn element_operator<'o>(&'o self, discrete: &'o Discrete<'_, S>) -> Option<ElementOperator<'o, S>> {
         match self {
             Linear::Matrix(_) => None,
-            Linear::Elements(operator) => Some(of_elements(discrete, operator)),
+            Linear::Elements(operator, _) => Some(of_elements(discrete, operator)),
         }
     }
 
@@ -200,7 +194,7 @@ impl<S: Job> Linear<S> {
     pub fn assembled<'m>(&'m self, space: &S, copy: &'m mut Option<CrsMatrix>) -> Result<&'m CrsMatrix> {
         match self {
             Linear::Matrix(stored) => space.assembled(&stored.system.matrix, copy),
-            Linear::Elements(_) => Err(no_matrix()),
+            Linear::Elements(..) => Err(no_matrix()),
         }
     }
 
@@ -208,7 +202,7 @@ impl<S: Job> Linear<S> {
     pub fn stored_operator(&self) -> Result<&dyn Operator<S>> {
         match self {
             Linear::Matrix(stored) => Ok(S::operator(&stored.system.matrix)),
-            Linear::Elements(_) => Err(no_matrix()),
+            Linear::Elements(..) => Err(no_matrix()),
         }
     }
 
@@ -222,7 +216,9 @@ impl<S: Job> Linear<S> {
                 let made = made.and_then(|()| space.clear_fixed(&stored.system.conditions, inverse));
                 agree(discrete.input.links.comm(), made)
             }
-            Linear::Elements(operator) => probed::inverse_diagonal(discrete, &of_elements(discrete, operator), inverse),
+            Linear::Elements(operator, _) => {
+                probed::inverse_diagonal(discrete, &of_elements(discrete, operator), inverse)
+            }
         }
     }
 
@@ -233,7 +229,7 @@ impl<S: Job> Linear<S> {
                 let bytes = S::operator(&stored.system.matrix).bytes() as u64;
                 Cost { bytes, flops: 2 * stored.numbers[0] }
             }
-            Linear::Elements(operator) => {
+            Linear::Elements(operator, _) => {
                 let ApplyCost { bytes, flops } = S::apply_cost(&operator.borrow());
                 Cost { bytes, flops }
             }
@@ -244,7 +240,7 @@ impl<S: Job> Linear<S> {
     pub fn level(&self, discrete: &Discrete<'_, S>) -> LevelReport {
         let entries = match self {
             Linear::Matrix(stored) => stored.numbers[0],
-            Linear::Elements(_) => 0,
+            Linear::Elements(..) => 0,
         };
         LevelReport { rows: discrete.map().owned_count() as u64, entries, seconds: 0.0 }
     }
@@ -253,7 +249,7 @@ impl<S: Job> Linear<S> {
     pub fn single_launch<'a>(&'a self, space: &'a S) -> Result<Option<Box<SingleLaunch<'a, S>>>> {
         match self {
             Linear::Matrix(stored) => space.single_launch(&stored.system.matrix),
-            Linear::Elements(_) => Ok(None),
+            Linear::Elements(..) => Ok(None),
         }
     }
 
@@ -269,7 +265,7 @@ impl<S: Job> Linear<S> {
                     levels: Vec::new(),
                 }
             }
-            Linear::Elements(_) => Outcome::default(),
+            Linear::Elements(..) => Outcome::default(),
         }
     }
 }

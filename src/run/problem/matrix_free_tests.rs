@@ -110,7 +110,7 @@ fn a_forecast_counts_no_matrix() {
     }
 }
 
-/// Without a matrix the diagonal is that of the assembled one, but 1 at fixed unknowns.
+/// Without a matrix the diagonal is that of the assembled one, but 1 at fixed unknowns. Fixed items are cleared whatever they are.
 #[test]
 fn the_probed_diagonal_is_that_of_the_matrix() {
     for (kind, element) in [
@@ -136,6 +136,10 @@ fn the_probed_diagonal_is_that_of_the_matrix() {
             let mut inverse = vec![f64::NAN; n];
             linear.assemble(&discrete, &unknowns, &mut vec![0.0; n], &mut Vec::new()).unwrap();
             linear.inverse_diagonal(&discrete, &mut inverse).unwrap();
+            let mut vector = vec![f64::INFINITY; n];
+            linear.clear_fixed(&discrete, &mut vector).unwrap();
+            let fixed = discrete.fixed().unwrap();
+            assert!(vector.iter().zip(&fixed).all(|(&item, &is_fixed)| (item == 0.0) == (is_fixed != 0)), "{vector:?}");
             inverse
         };
         let expected = inverse_of(Linear::matrix(&discrete, graph, &mut marks).unwrap());
