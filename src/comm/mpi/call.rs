@@ -21,6 +21,34 @@ pub(super) fn request(call: &str, start: impl FnOnce(*mut ffi::MPI_Request) -> i
     Ok(request)
 }
 
+/// Statuses that nobody reads.
+pub(super) const IGNORED: *mut ffi::MPI_Status = std::ptr::null_mut();
+
+/// Returns whether all requests have ended, and writes a status for each unless statuses are [`IGNORED`]. Those that have ended become null
+/// requests, which count as ended.
+pub(super) fn test(requests: &mut [ffi::MPI_Request], statuses: *mut ffi::MPI_Status) -> Result<bool> {
+    let mut is_done = 0;
+    // SAFETY: reads a constant of MPI.
+    let statuses = if statuses.is_null() { unsafe { ffi::RSMPI_STATUSES_IGNORE } } else { statuses };
+    // SAFETY: the requests were made by MPI, fewer than 2^31; there are as many statuses. The buffers behind the requests live until they
+    // have ended.
+    let code = unsafe { ffi::MPI_Testall(requests.len() as i32, requests.as_mut_ptr(), &mut is_done, statuses) };
+    check("MPI_Testall", code)?;
+    Ok(is_done != 0)
+}
+
+/// Returns the status of a message that can be received, if there is one.
+pub(super) fn probe(comm: ffi::MPI_Comm, tag: i32) -> Result<Option<ffi::MPI_Status>> {
+    let mut is_there = 0;
+    // SAFETY: zeros are a valid status; the communicator is the running world.
+    let (code, status) = unsafe {
+        let mut status = std::mem::zeroed();
+        (ffi::MPI_Iprobe(ffi::RSMPI_ANY_SOURCE, tag, comm, &mut is_there, &mut status), status)
+    };
+    check("MPI_Iprobe", code)?;
+    Ok((is_there != 0).then_some(status))
+}
+
 /// Returns whether MPI sends GPU memory (`MPIX_Query_cuda_support`).
 pub(super) fn has_cuda_support() -> bool {
     // SAFETY: a zero-terminated name; the library is loaded. The function of this name takes nothing and returns an int.

@@ -11,7 +11,7 @@
 
 #![allow(unsafe_code)]
 
-use super::call::{check, request};
+use super::call::{IGNORED, check, probe, request, test};
 use super::exchange::count;
 use super::watch::Watch;
 use crate::comm::Message;
@@ -50,12 +50,12 @@ pub(super) fn send_all(watch: &Watch, comm: ffi::MPI_Comm, tag: i32, messages: V
     let (mut received, mut barrier) = (Vec::new(), None);
     let at = || "a sparse exchange".to_string();
     watch.poll(at, || {
-        if let Some((from, len)) = probe(comm, tag)? {
+        if let Some((from, len)) = waiting(comm, tag)? {
             received.push((from, receive(watch, comm, tag, from, len)?));
         }
         match &mut barrier {
-            Some(barrier) => test(std::slice::from_mut(barrier)),
-            None if test(&mut sends)? => {
+            Some(barrier) => test(std::slice::from_mut(barrier), IGNORED),
+            None if test(&mut sends, IGNORED)? => {
                 // SAFETY: the communicator is the running world; the request is tested until it has ended.
                 let joined = request("MPI_Ibarrier", |request| unsafe { ffi::MPI_Ibarrier(comm, request) })?;
                 barrier = Some(joined);
@@ -71,17 +71,8 @@ pub(super) fn send_all(watch: &Watch, comm: ffi::MPI_Comm, tag: i32, messages: V
 }
 
 /// Sender and length of a message that can be received, if there is one.
-fn probe(comm: ffi::MPI_Comm, tag: i32) -> Result<Option<(usize, usize)>> {
-    let (mut is_there, mut len) = (0, 0);
-    // SAFETY: zeros are a valid status; the communicator is the running world.
-    let status = unsafe {
-        let mut status = std::mem::zeroed::<ffi::MPI_Status>();
-        check("MPI_Iprobe", ffi::MPI_Iprobe(ffi::RSMPI_ANY_SOURCE, tag, comm, &mut is_there, &mut status))?;
-        status
-    };
-    if is_there == 0 {
-        return Ok(None);
-    }
+fn waiting(comm: ffi::MPI_Comm, tag: i32) -> Result<Option<(usize, usize)>> {
+    let (Some(status), mut len) = (probe(comm, tag)?, 0) else { return Ok(None) };
     // SAFETY: the status was written by the probe that found a message.
     check("MPI_Get_count", unsafe { ffi::MPI_Get_count(&status, ffi::RSMPI_UINT64_T, &mut len) })?;
     // A length that is no number of u64 is negative.
@@ -99,17 +90,6 @@ fn receive(watch: &Watch, comm: ffi::MPI_Comm, tag: i32, from: usize, len: usize
     let mut receive = [request("MPI_Irecv", |request| unsafe {
         ffi::MPI_Irecv(start, len as i32, ffi::RSMPI_UINT64_T, from as i32, tag, comm, request)
     })?];
-    watch.poll(|| format!("a message of rank {from}"), || test(&mut receive))?;
+    watch.poll(|| format!("a message of rank {from}"), || test(&mut receive, IGNORED))?;
     Ok(ManuallyDrop::into_inner(numbers))
-}
-
-/// Whether all requests have ended. Those that have ended become null requests, which count as ended.
-fn test(requests: &mut [ffi::MPI_Request]) -> Result<bool> {
-    let mut is_done = 0;
-    let count = requests.len() as i32;
-    // SAFETY: the requests were made by MPI, fewer than 2^31; the buffers behind them live until they have ended.
-    check("MPI_Testall", unsafe {
-        ffi::MPI_Testall(count, requests.as_mut_ptr(), &mut is_done, ffi::RSMPI_STATUSES_IGNORE)
-    })?;
-    Ok(is_done != 0)
 }

@@ -8,7 +8,7 @@
 //! With a limit, collectives run as nonblocking ones and exchanges are tested instead of waited for. Without one,
 //! collectives block; nonblocking sums and sparse exchanges still wait here. The calls use a tag that no exchange has. A rank that computes or is stopped does not answer.
 
-use super::call::{FREE_TAG, abort_all, check};
+use super::call::{FREE_TAG, abort_all, probe, request, test};
 use crate::Result;
 use mpi::ffi;
 use std::cell::{Cell, OnceCell, RefCell};
@@ -62,29 +62,12 @@ impl Watch {
 
     /// Starts a nonblocking collective and waits for it. A failure ends all ranks.
     pub(super) fn collective(&self, name: &str, start: impl FnOnce(*mut ffi::MPI_Request) -> i32) {
-        let request = self.begin(name, start);
-        self.finish(name, request);
-    }
-
-    /// Starts a nonblocking collective. A failure ends all ranks.
-    pub(super) fn begin(&self, name: &str, start: impl FnOnce(*mut ffi::MPI_Request) -> i32) -> ffi::MPI_Request {
         self.collectives.set(self.collectives.get() + 1);
-        // SAFETY: reads a constant of MPI.
-        let mut request = unsafe { ffi::RSMPI_REQUEST_NULL };
-        if let Err(error) = check(name, start(&mut request)) {
-            self.end(&error.to_string());
-        }
-        request
-    }
-
-    /// Waits for the last collective that was started. A failure ends all ranks.
-    pub(super) fn finish(&self, name: &str, request: ffi::MPI_Request) {
         // SAFETY: a status is a C struct of integers, for which zeros are values; MPI overwrites them.
         let mut status = [unsafe { std::mem::zeroed() }];
         let at = || format!("{name} {}", self.collectives.get());
-        if let Err(error) = self.wait(&mut [request], &mut status, at) {
-            self.end(&error.to_string());
-        }
+        let ended = request(name, start).and_then(|request| self.wait(&mut [request], &mut status, at));
+        ended.unwrap_or_else(|error| self.end(&error.to_string()));
     }
 
     /// Waits for all requests, with one status each; `at` names the wait.
@@ -94,16 +77,7 @@ impl Watch {
         statuses: &mut [ffi::MPI_Status],
         at: impl Fn() -> String,
     ) -> Result<()> {
-        let count = requests.len() as i32;
-        self.poll(at, || {
-            let mut is_done = 0;
-            // SAFETY: there are as many statuses as requests, fewer than 2^31; the buffers of the requests belong to the
-            // caller, who waits for this function.
-            check("MPI_Testall", unsafe {
-                ffi::MPI_Testall(count, requests.as_mut_ptr(), &mut is_done, statuses.as_mut_ptr())
-            })?;
-            Ok(is_done != 0)
-        })
+        self.poll(at, || test(requests, statuses.as_mut_ptr()))
     }
 
     /// Calls `is_done` until it returns true, at most as long as waits may take; `at` names the wait.
@@ -169,14 +143,7 @@ impl Watch {
 
     /// The rank whose call can be received, if there is one.
     fn call_waiting(&self) -> Result<Option<usize>> {
-        // SAFETY: zeros are a valid status; the communicator is the running world.
-        let (is_there, status) = unsafe {
-            let (mut is_there, mut status) = (0, std::mem::zeroed::<ffi::MPI_Status>());
-            let code = ffi::MPI_Iprobe(ffi::RSMPI_ANY_SOURCE, CALL, self.comm, &mut is_there, &mut status);
-            check("MPI_Iprobe", code)?;
-            (is_there, status)
-        };
-        Ok((is_there != 0).then_some(status.MPI_SOURCE as usize))
+        Ok(probe(self.comm, CALL)?.map(|status| status.MPI_SOURCE as usize))
     }
 
     /// Tells, and ends all ranks.
