@@ -46,9 +46,9 @@ pub(crate) use kernel_files::KERNEL_FILES;
 #[cfg(feature = "cli")]
 pub(crate) use krylov::KrylovWorkspace;
 pub use krylov::{
-    CgParams, CgSlot, CgState, CgSteps, CgVariant, CgVectors, CgWorkspace, DistributedOperator, ElementOperator,
-    FusedSlot, Identity, Jacobi, LinearSystem, Method, OperatorFn, OperatorTimes, Preconditioner, PreconditionerFn,
-    Quotient, SingleLaunch, SingleVectors, SolveInfo, Sweeps, Symmetry, TrueResidual, cg, cg_single_launch,
+    CgDirection, CgParams, CgSlot, CgState, CgStep, CgSteps, CgVariant, CgWorkspace, DistributedOperator,
+    ElementOperator, FusedSlot, Identity, Jacobi, LinearSystem, Method, OperatorFn, OperatorTimes, Preconditioner,
+    PreconditionerFn, SingleLaunch, SingleVectors, SolveInfo, Sweeps, Symmetry, TrueResidual, cg, cg_single_launch,
     operator_fn, preconditioner_fn, symmetry, true_residual,
 };
 pub use multigrid::{Cycle, DistributedMatrix, Hierarchy, Level, MOST_INVERTED, Smoothing, Transfer};

@@ -6,7 +6,7 @@
 use minifenl::blas::{Blas, Reductions};
 use minifenl::comm::{Halo, Map, Solo};
 use minifenl::solve::{
-    CgParams, CgSlot, CgSteps, CgVectors, CgWorkspace, DistributedOperator, Identity, LinearSystem, Quotient, cg,
+    CgDirection, CgParams, CgSlot, CgStep, CgSteps, CgWorkspace, DistributedOperator, Identity, LinearSystem, cg,
 };
 use minifenl::space::{Serial, Threads, exclusive_scan};
 use minifenl::sparse::{CrsGraph, CrsMatrix, Operator};
@@ -111,8 +111,9 @@ fn the_steps_of_cg_equal_plain_loops() {
         (sums.scalars[CgSlot::PQ], sums.scalars[CgSlot::LIMIT], sums.scalars[CgSlot::RHS]) = (8.0, 9.0, 1.0);
         let (mut found_x, mut found_r) = (with_tail(x.clone()), with_tail(r.clone()));
         let (with_p, with_q) = (with_tail(p.clone()), with_tail(q.clone()));
-        let vectors = CgVectors { p: &with_p[..], q: &with_q[..], x: &mut found_x[..], r: &mut found_r[..] };
-        space.cg_step(N, CgSlot::RZ[0], CgSlot::RR[1], vectors, &mut sums).unwrap();
+        let (rz, rr) = (CgSlot::RZ[0], CgSlot::RR[1]);
+        let step = CgStep { rz, rr, p: &with_p[..], q: &with_q[..], x: &mut found_x[..], r: &mut found_r[..] };
+        space.cg_step(N, step, &mut sums).unwrap();
         let (found_x, found_r) = (without_tail(found_x), without_tail(found_r));
         assert!((0..N).all(|i| found_x[i] == x[i] + 3.0 * p[i] && found_r[i] == r[i] - 3.0 * q[i]));
         assert_eq!(sums.scalars[CgSlot::RR[1]], found_r.iter().map(|r| r * r).sum::<f64>());
@@ -120,8 +121,9 @@ fn the_steps_of_cg_equal_plain_loops() {
         // beta = 12 / 24
         sums.scalars[CgSlot::RZ[1]] = 12.0;
         let mut found = with_tail(p.clone());
-        let beta = Quotient { top: CgSlot::RZ[1], bottom: CgSlot::RZ[0] };
-        space.cg_direction(N, CgSlot::RR[1], beta, &with_tail(z.clone()), &mut found, &mut sums).unwrap();
+        let (top, with_z) = (CgSlot::RZ[1], with_tail(z.clone()));
+        let direction = CgDirection { rr, top, bottom: rz, z: &with_z[..], p: &mut found[..] };
+        space.cg_direction(N, direction, &mut sums).unwrap();
         assert!(without_tail(found).iter().enumerate().all(|(i, &found)| found == z[i] + 0.5 * p[i]));
         assert_eq!((sums.scalars[CgSlot::COUNT], sums.scalars[CgSlot::STATE]), (1.0, 0.0));
     }

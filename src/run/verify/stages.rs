@@ -12,7 +12,7 @@ use crate::mesh::{BoxPart, BoxSpec, CoordinateMap, Mesh, MeshSpace};
 use crate::run::deck::{Choice, Nodes, Operator, Preconditioning, ProblemKind};
 use crate::run::strategies::{difference, numbers, unequal};
 use crate::run::{Deck, Job, silent, solution_on, solve_on};
-use crate::solve::{CgSlot, CgSteps, CgVariant, CgVectors, NonlinearProblem, Quotient};
+use crate::solve::{CgDirection, CgSlot, CgStep, CgSteps, CgVariant, NonlinearProblem};
 use crate::space::{Array, MemorySpace, Threads};
 use crate::{Result, fill};
 
@@ -81,9 +81,9 @@ fn vectors<S: Job>(space: &S, serial: &Threads) -> Result<f64> {
         let mut sums = Reductions::new(space, n, CgSlot::LEN)?;
         // r.r, p.q, target, limit, count, state, ||b||: a solve in the middle of an iteration.
         sums.scalars = space.upload(&[1.25, 0.5, 3.0, 0.0, 9.0, 0.0, 0.0, 1.0, 0.0, 0.0])?;
-        space.cg_step(n, 0, 1, CgVectors { p, q, x: &mut *x, r: &mut *r }, &mut sums)?;
+        space.cg_step(n, CgStep { rz: 0, rr: 1, p, q, x: &mut *x, r: &mut *r }, &mut sums)?;
         space.axpby(n, 0.3, p, -2.0, q, z)?;
-        space.cg_direction(n, 1, Quotient { top: 1, bottom: 0 }, r, z, &mut sums)?;
+        space.cg_direction(n, CgDirection { rr: 1, top: 1, bottom: 0, z: r, p: &mut *z }, &mut sums)?;
         space.axpy(n, 0.1, x, z)?;
         space.dot(n, z, p, &mut sums, 2)?;
         let largest = space.max_abs(n, z, S::Memory::slice_mut(&mut sums.partials))?;

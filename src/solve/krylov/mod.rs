@@ -15,7 +15,7 @@ mod preconditioner;
 mod system;
 
 pub use cg::{
-    CgParams, CgSlot, CgState, CgSteps, CgVariant, CgVectors, CgWorkspace, FusedSlot, Quotient, SingleLaunch,
+    CgDirection, CgParams, CgSlot, CgState, CgStep, CgSteps, CgVariant, CgWorkspace, FusedSlot, SingleLaunch,
     SingleVectors, cg, cg_single_launch,
 };
 pub use checks::{Symmetry, symmetry, true_residual};

@@ -3,7 +3,7 @@
 use super::{difference, gpu, wave};
 use minifenl::Result;
 use minifenl::blas::{Blas, Reductions};
-use minifenl::solve::{CgSlot, CgSteps, CgVectors, Quotient};
+use minifenl::solve::{CgDirection, CgSlot, CgStep, CgSteps};
 use minifenl::space::{ExecutionSpace, MemorySpace, Serial};
 
 /// Every vector operation once, on ragged lengths.
@@ -15,9 +15,9 @@ fn all<S: CgSteps>(space: &S, n: usize) -> Result<Vec<Vec<f64>>> {
     let [x, r, z, copy] = written.each_mut().map(S::Memory::slice_mut);
     let mut sums = Reductions::new(space, n, CgSlot::LEN)?;
     sums.scalars = up(vec![1.25, 0.5, 3.0, 0.0, 9.0, 0.0, 0.0, 1.0, 0.0, 0.0])?;
-    space.cg_step(n, 0, 1, CgVectors { p, q, x, r: &mut *r }, &mut sums)?;
+    space.cg_step(n, CgStep { rz: 0, rr: 1, p, q, x, r: &mut *r }, &mut sums)?;
     space.axpby(n, 0.3, p, -2.0, q, z)?;
-    space.cg_direction(n, 1, Quotient { top: 1, bottom: 0 }, r, z, &mut sums)?;
+    space.cg_direction(n, CgDirection { rr: 1, top: 1, bottom: 0, z: r, p: &mut *z }, &mut sums)?;
     space.axpy(n, 0.1, q, z)?;
     let mut relaxed = [up(wave(n, 0.4))?, up(wave(n, 0.5))?];
     let [d, y] = relaxed.each_mut().map(S::Memory::slice_mut);

@@ -7,7 +7,7 @@ use minifenl::blas::{Blas, Reductions};
 use minifenl::fill::{CudaFill, Dirichlet, ElementMatrices, Strategy as FillStrategy};
 use minifenl::graph::{self, Positions, Strategy};
 use minifenl::mesh::ElemNode;
-use minifenl::solve::{CgSlot, CgSteps, CgVectors, Quotient};
+use minifenl::solve::{CgDirection, CgSlot, CgStep, CgSteps};
 use minifenl::space::{Cuda, CudaArray, ExecutionSpace};
 use minifenl::sparse::{CrsGraph, CrsMatrix, Format, Lanes, RowProduct, Spmv};
 use std::collections::BTreeMap;
@@ -211,14 +211,16 @@ fn vector_operations_and_cg_steps_equal_plain_loops() {
         scalars[CgSlot::TARGET] = -1.0;
         sums.scalars = space.upload(&scalars).unwrap();
         let (mut there_x, mut there_r) = (there(&x), there(&r));
-        let vectors = CgVectors { p: &there_p, q: &there_q, x: &mut there_x, r: &mut there_r };
-        space.cg_step(n, CgSlot::RZ[0], CgSlot::RR[1], vectors, &mut sums).unwrap();
+        let (rz, rr) = (CgSlot::RZ[0], CgSlot::RR[1]);
+        let step = CgStep { rz, rr, p: &there_p, q: &there_q, x: &mut there_x, r: &mut there_r };
+        space.cg_step(n, step, &mut sums).unwrap();
         let (found_x, found_r) = (back(&there_x), back(&there_r));
         assert!((0..n).all(|i| found_x[i] == x[i] + 3.0 * p[i] && found_r[i] == r[i] - 3.0 * q[i]), "n = {n}");
-        let rr = found_r.iter().map(|r| r * r).sum::<f64>();
-        assert_eq!(space.download(&sums.scalars).unwrap()[CgSlot::RR[1]], rr, "n = {n}");
-        let (mut direction, beta) = (there(&p), Quotient { top: CgSlot::RZ[1], bottom: CgSlot::RZ[0] });
-        space.cg_direction(n, CgSlot::RR[1], beta, &there_z, &mut direction, &mut sums).unwrap();
+        let square = found_r.iter().map(|r| r * r).sum::<f64>();
+        assert_eq!(space.download(&sums.scalars).unwrap()[rr], square, "n = {n}");
+        let mut direction = there(&p);
+        let turn = CgDirection { rr, top: CgSlot::RZ[1], bottom: rz, z: &there_z, p: &mut direction };
+        space.cg_direction(n, turn, &mut sums).unwrap();
         assert!(back(&direction).iter().enumerate().all(|(i, &d)| d == z[i] + 0.5 * p[i]), "n = {n}");
     }
 }

@@ -10,7 +10,7 @@
 //! direction 24; together 420 bytes and 64 flops. Two all-reduces.
 
 use super::solve::Solve;
-use super::{CgSlot, CgSteps, CgVectors, Parts, Quotient};
+use super::{CgDirection, CgSlot, CgStep, CgSteps, Parts};
 use crate::Result;
 
 /// Slots of r.z: without a preconditioner r.z is r.r.
@@ -59,17 +59,17 @@ impl<S: CgSteps> Solve<'_, S> {
         a.apply_dot(space, p, q, sums, CgSlot::PQ)?;
         sums.complete(space, *comm, CgSlot::PQ..CgSlot::PQ + 1)?;
         // alpha = r.z / p.q; x += alpha p; r -= alpha q; r.r
-        let vectors = CgVectors { p: &*p, q: &*q, x: &mut **x, r: &mut *r };
-        space.cg_step(n, rz[now], CgSlot::RR[next], vectors, sums)?;
+        let step = CgStep { rz: rz[now], rr: CgSlot::RR[next], p: &*p, q: &*q, x: &mut **x, r: &mut *r };
+        space.cg_step(n, step, sums)?;
         sums.complete(space, *comm, CgSlot::RR[next]..CgSlot::RR[next] + 1)?;
         // beta = r.z / old r.z; p = z + beta p
-        let beta = Quotient { top: rz[next], bottom: rz[now] };
-        if m.is_identity() {
-            return space.cg_direction(n, CgSlot::RR[next], beta, r, p, sums);
+        if !m.is_identity() {
+            m.apply(space, n, r, z)?;
+            space.dot(n, r, z, sums, rz[next])?;
+            sums.complete(space, *comm, rz[next]..rz[next] + 1)?;
         }
-        m.apply(space, n, r, z)?;
-        space.dot(n, r, z, sums, rz[next])?;
-        sums.complete(space, *comm, rz[next]..rz[next] + 1)?;
-        space.cg_direction(n, CgSlot::RR[next], beta, z, p, sums)
+        let z = if m.is_identity() { r } else { z };
+        let direction = CgDirection { rr: CgSlot::RR[next], top: rz[next], bottom: rz[now], z, p };
+        space.cg_direction(n, direction, sums)
     }
 }

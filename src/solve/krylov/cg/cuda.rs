@@ -1,10 +1,10 @@
 //! CG steps on a GPU: launches of `kernels/cg.cu` and `kernels/cg_fused.cu`.
 
-use super::{CgParams, CgSlot, CgSteps, CgVectors, FusedSlot, Quotient, SingleLaunch, SingleVectors};
+use super::{CgDirection, CgParams, CgSlot, CgStep, CgSteps, FusedSlot, SingleLaunch, SingleVectors};
 use crate::Result;
 use crate::blas::{Reductions, enough};
 use crate::solve::kernel_files::{CG, CG_FUSED};
-use crate::space::cuda::{Cuda, CudaArray, Grid, arguments};
+use crate::space::cuda::{Cuda, Grid, arguments};
 use crate::sparse::{CrsValues, DeviceMatrix};
 
 /// Threads of a block, as in the kernels.
@@ -45,35 +45,20 @@ impl CgSteps for Cuda {
         self.launch(&CG, "cg_check", Grid::new(1, 1), arguments![rr as u32, &mut sums.scalars])
     }
 
-    fn cg_step(
-        &self,
-        n: usize,
-        rz: usize,
-        rr_new: usize,
-        vectors: CgVectors<'_, Cuda>,
-        sums: &mut Reductions<Cuda>,
-    ) -> Result<()> {
-        let CgVectors { p, q, x, r } = vectors;
+    fn cg_step(&self, n: usize, step: CgStep<'_, Cuda>, sums: &mut Reductions<Cuda>) -> Result<()> {
+        let CgStep { rz, rr, p, q, x, r } = step;
         enough("cg_step", &[("p", p), ("q", q), ("x", x), ("r", r)], n)?;
         sums.check("cg_step", CgSlot::LEN - 1)?;
-        let (rz, rr_new, ranks, ticket) = (rz as u32, rr_new as u32, sums.ranks_argument(), self.ticket());
+        let (rz, rr, ranks, ticket) = (rz as u32, rr as u32, sums.ranks_argument(), self.ticket());
         let Reductions { partials, scalars, .. } = sums;
-        let arguments = arguments![n as u64, rz, rr_new, p, q, x, r, ranks, partials, scalars, ticket];
+        let arguments = arguments![n as u64, rz, rr, p, q, x, r, ranks, partials, scalars, ticket];
         self.launch(&CG, "cg_step", self.walk(n), arguments)
     }
 
-    fn cg_direction(
-        &self,
-        n: usize,
-        rr: usize,
-        beta: Quotient,
-        z: &CudaArray<f64>,
-        p: &mut CudaArray<f64>,
-        sums: &mut Reductions<Cuda>,
-    ) -> Result<()> {
+    fn cg_direction(&self, n: usize, direction: CgDirection<'_, Cuda>, sums: &mut Reductions<Cuda>) -> Result<()> {
+        let CgDirection { rr, top, bottom, z, p } = direction;
         enough("cg_direction", &[("z", z), ("p", p)], n)?;
         sums.check("cg_direction", CgSlot::LEN - 1)?;
-        let Quotient { top, bottom } = beta;
         let (rr, top, bottom) = (rr as u32, top as u32, bottom as u32);
         let arguments = arguments![n as u64, rr, top, bottom, z, p, &mut sums.scalars];
         self.launch(&CG, "cg_direction", self.walk(n), arguments)

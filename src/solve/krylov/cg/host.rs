@@ -1,6 +1,6 @@
 //! CG steps on Serial and Threads: one task per block of items.
 
-use super::state::{CgSlot as Slot, CgState, CgSteps, CgVectors, Quotient, is_running, set_state, state_of};
+use super::state::{CgDirection, CgSlot as Slot, CgState, CgStep, CgSteps, is_running, set_state, state_of};
 use super::{CgParams, FusedSlot as Fused, SingleVectors};
 use crate::Result;
 use crate::blas::Reductions;
@@ -39,14 +39,7 @@ impl CgSteps for Threads {
         Ok(())
     }
 
-    fn cg_step(
-        &self,
-        n: usize,
-        rz: usize,
-        rr_new: usize,
-        vectors: CgVectors<'_, Threads>,
-        sums: &mut Reductions<Threads>,
-    ) -> Result<()> {
+    fn cg_step(&self, n: usize, step: CgStep<'_, Threads>, sums: &mut Reductions<Threads>) -> Result<()> {
         let Reductions { partials, scalars, .. } = sums;
         first("cg_step", "scalars", scalars, Slot::LEN)?;
         let pq = scalars[Slot::PQ];
@@ -56,25 +49,23 @@ impl CgSteps for Threads {
             }
             return Ok(());
         }
-        let alpha = scalars[rz] / pq;
-        let (p, q) = (first("cg_step", "p", vectors.p, n)?, first("cg_step", "q", vectors.q, n)?);
-        let (x, r) = (first_mut("cg_step", "x", vectors.x, n)?, first_mut("cg_step", "r", vectors.r, n)?);
+        let alpha = scalars[step.rz] / pq;
+        let (p, q) = (first("cg_step", "p", step.p, n)?, first("cg_step", "q", step.q, n)?);
+        let (x, r) = (first_mut("cg_step", "x", step.x, n)?, first_mut("cg_step", "r", step.r, n)?);
         let partials = first_mut("cg_step", "partials", partials, Threads::partials(n))?;
         let written = x.par_chunks_mut(Threads::CHUNK).zip(r.par_chunks_mut(Threads::CHUNK)).zip(&mut *partials);
         let blocks = written.zip(p.par_chunks(Threads::CHUNK)).zip(q.par_chunks(Threads::CHUNK));
-        self.for_each(blocks, |((((x, r), partial), p), q)| *partial = step(alpha, p, q, x, r));
-        total("cg_step", partials, rr_new, scalars)
+        self.for_each(blocks, |((((x, r), partial), p), q)| *partial = advance(alpha, p, q, x, r));
+        total("cg_step", partials, step.rr, scalars)
     }
 
     fn cg_direction(
         &self,
         n: usize,
-        rr: usize,
-        beta: Quotient,
-        z: &[f64],
-        p: &mut [f64],
+        direction: CgDirection<'_, Threads>,
         sums: &mut Reductions<Threads>,
     ) -> Result<()> {
+        let CgDirection { rr, top, bottom, z, p } = direction;
         let scalars = first_mut("cg_direction", "scalars", &mut sums.scalars, Slot::LEN)?;
         if !is_running(scalars) {
             return Ok(());
@@ -84,7 +75,7 @@ impl CgSteps for Threads {
         if !is_running(scalars) {
             return Ok(());
         }
-        let beta = scalars[beta.top] / scalars[beta.bottom];
+        let beta = scalars[top] / scalars[bottom];
         let z = first("cg_direction", "z", z, n)?;
         let p = first_mut("cg_direction", "p", p, n)?;
         self.for_each(p.par_chunks_mut(Threads::CHUNK).zip(z.par_chunks(Threads::CHUNK)), |(p, z)| extend(z, beta, p));
@@ -193,7 +184,7 @@ fn single_scalars(gamma: usize, scalars: &mut [f64]) -> Option<(f64, f64)> {
 
 /// x += alpha p, r -= alpha q; returns r.r. Not generic, as [`loops`].
 #[inline(never)]
-fn step(alpha: f64, p: &[f64], q: &[f64], x: &mut [f64], r: &mut [f64]) -> f64 {
+fn advance(alpha: f64, p: &[f64], q: &[f64], x: &mut [f64], r: &mut [f64]) -> f64 {
     x.iter_mut().zip(p).for_each(|(x, p)| *x += alpha * p);
     r.iter_mut().zip(q).for_each(|(r, q)| *r -= alpha * q);
     sum_of(r, |i| r[i] * r[i])
@@ -203,8 +194,6 @@ fn step(alpha: f64, p: &[f64], q: &[f64], x: &mut [f64], r: &mut [f64]) -> f64 {
 mod tests {
     use super::*;
     use crate::space::{Serial, Threads};
-
-    const BETA: Quotient = Quotient { top: 1, bottom: 0 };
 
     fn sums(space: &Threads, n: usize, scalars: [f64; 8]) -> Reductions<Threads> {
         let mut sums = Reductions::new(space, n, Slot::LEN).unwrap();
@@ -225,7 +214,7 @@ mod tests {
             let space = Threads::new(threads).unwrap();
             let mut sums = sums(&space, n, [3.0, 0.0, 2.0, 0.0, 9.0, 0.0, 0.0, 1.0]);
             let (mut x, mut r) = (x0.clone(), r0.clone());
-            space.cg_step(n, 0, 1, CgVectors { p: &p, q: &q, x: &mut x, r: &mut r }, &mut sums).unwrap();
+            space.cg_step(n, CgStep { rz: 0, rr: 1, p: &p, q: &q, x: &mut x, r: &mut r }, &mut sums).unwrap();
             for i in 0..n {
                 assert_eq!(x[i], x0[i] + 1.5 * p[i]);
                 assert_eq!(r[i], r0[i] - 1.5 * q[i]);
@@ -234,7 +223,8 @@ mod tests {
             assert!((sums.scalars[1] - exact).abs() < 1e-12 * exact);
             let beta = sums.scalars[1] / 3.0;
             let mut direction = p.clone();
-            space.cg_direction(n, 1, BETA, &r, &mut direction, &mut sums).unwrap();
+            let turn = CgDirection { rr: 1, top: 1, bottom: 0, z: &r[..], p: &mut direction[..] };
+            space.cg_direction(n, turn, &mut sums).unwrap();
             assert!((0..n).all(|i| direction[i] == r[i] + beta * p[i]));
             let scalars = sums.scalars;
             assert_eq!((scalars[Slot::COUNT], CgState::of(scalars[Slot::STATE])), (1.0, CgState::Running));
@@ -249,8 +239,9 @@ mod tests {
         let step = |scalars| {
             let mut sums = sums(&Serial, 1, scalars);
             let (mut x, mut r, mut d) = (vec![5.0], vec![6.0], vec![7.0]);
-            Serial.cg_step(1, 0, 1, CgVectors { p: &p, q: &q, x: &mut x, r: &mut r }, &mut sums).unwrap();
-            Serial.cg_direction(1, 1, BETA, &r, &mut d, &mut sums).unwrap();
+            Serial.cg_step(1, CgStep { rz: 0, rr: 1, p: &p, q: &q, x: &mut x, r: &mut r }, &mut sums).unwrap();
+            let turn = CgDirection { rr: 1, top: 1, bottom: 0, z: &r[..], p: &mut d[..] };
+            Serial.cg_direction(1, turn, &mut sums).unwrap();
             assert_eq!((x, r, d), (vec![5.0], vec![6.0], vec![7.0]));
             (CgState::of(sums.scalars[Slot::STATE]), sums.scalars[Slot::COUNT])
         };

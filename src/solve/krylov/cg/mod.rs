@@ -36,7 +36,7 @@ mod workspace;
 
 pub use fused::{FusedSlot, SingleVectors};
 pub use params::CgParams;
-pub use state::{CgSlot, CgState, CgSteps, CgVectors, Quotient, SingleLaunch};
+pub use state::{CgDirection, CgSlot, CgState, CgStep, CgSteps, SingleLaunch};
 pub use variant::CgVariant;
 pub use workspace::CgWorkspace;
 pub(super) use workspace::Parts;

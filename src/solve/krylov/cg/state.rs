@@ -63,9 +63,13 @@ impl CgState {
     }
 }
 
-/// The vectors that one step of CG reads and updates, each `[n]` or longer.
+/// A step along the direction: slots of its scalars, and vectors of `[n]` or longer.
 #[derive(Debug)]
-pub struct CgVectors<'a, S: Blas> {
+pub struct CgStep<'a, S: Blas> {
+    /// Slot of r.z (or r.r).
+    pub rz: usize,
+    /// Slot of the new r.r.
+    pub rr: usize,
     /// Search direction.
     pub p: &'a Slice<S, f64>,
     /// q = A p.
@@ -76,13 +80,19 @@ pub struct CgVectors<'a, S: Blas> {
     pub r: &'a mut Slice<S, f64>,
 }
 
-/// Slots of the quotient beta = top / bottom of a direction update.
-#[derive(Clone, Copy, Debug)]
-pub struct Quotient {
-    /// r.z (or r.r) after the iteration.
+/// A new direction with beta = top / bottom: slots of its scalars, and vectors of `[n]` or longer.
+#[derive(Debug)]
+pub struct CgDirection<'a, S: Blas> {
+    /// Slot of r.r.
+    pub rr: usize,
+    /// Slot of r.z (or r.r) after the iteration.
     pub top: usize,
-    /// r.z (or r.r) before the iteration.
+    /// Slot of r.z (or r.r) before the iteration.
     pub bottom: usize,
+    /// z (or r).
+    pub z: &'a Slice<S, f64>,
+    /// Search direction.
+    pub p: &'a mut Slice<S, f64>,
 }
 
 /// CG of one system with all iterations in one launch: a function of x, r = b - A x and the scalars before the first iteration, which
@@ -120,34 +130,19 @@ pub trait CgSteps: Formats {
     /// As [`cg_begin`](Self::cg_begin).
     fn cg_check(&self, rr: usize, sums: &mut Reductions<Self>) -> Result<()>;
 
-    /// alpha = `scalars[rz]` / p.q; x += alpha p, r -= alpha q, `scalars[rr_new]` = r.r. If p.q is not positive, sets the state
+    /// alpha = `scalars[rz]` / p.q; x += alpha p, r -= alpha q, `scalars[rr]` = r.r. If p.q is not positive, sets the state
     /// instead. Reads 32 and writes 16 bytes per item, 6 flops.
     ///
     /// # Errors
     /// As [`cg_begin`](Self::cg_begin).
-    fn cg_step(
-        &self,
-        n: usize,
-        rz: usize,
-        rr_new: usize,
-        vectors: CgVectors<'_, Self>,
-        sums: &mut Reductions<Self>,
-    ) -> Result<()>;
+    fn cg_step(&self, n: usize, step: CgStep<'_, Self>, sums: &mut Reductions<Self>) -> Result<()>;
 
     /// Counts the iteration and sets the state that follows from `scalars[rr]` = r.r; then p = z + beta p with
-    /// beta = `scalars[beta.top]` / `scalars[beta.bottom]`. Reads 16 and writes 8 bytes per item, 2 flops.
+    /// beta = `scalars[top]` / `scalars[bottom]`. Reads 16 and writes 8 bytes per item, 2 flops.
     ///
     /// # Errors
     /// As [`cg_begin`](Self::cg_begin).
-    fn cg_direction(
-        &self,
-        n: usize,
-        rr: usize,
-        beta: Quotient,
-        z: &Slice<Self, f64>,
-        p: &mut Slice<Self, f64>,
-        sums: &mut Reductions<Self>,
-    ) -> Result<()>;
+    fn cg_direction(&self, n: usize, direction: CgDirection<'_, Self>, sums: &mut Reductions<Self>) -> Result<()>;
 
     /// Sets the scalars of single-reduction CG whose p and s are 0: no update is done, and the vectors are fresh. `sums.scalars` is at least
     /// [`FusedSlot::LEN`](super::FusedSlot::LEN) long, here and below.
