@@ -67,7 +67,7 @@ impl BoxParts {
     /// # Errors
     /// [`Error::Invalid`] when `rank` is not below the number of ranks; [`Error::TooLarge`] when local ids exceed 32 bits.
     pub fn part(&self, rank: usize) -> Result<BoxPart> {
-        let ranks = self.share.ranks();
+        let ranks = self.share.ranks;
         if rank as u64 >= ranks {
             return Err(Error::Invalid(format!("invalid rank {rank}: expected 0..{ranks}")));
         }

@@ -47,7 +47,7 @@ impl Weights {
 pub(super) struct Share {
     nodes: IndexBox,
     first: u64,
-    ranks: u64,
+    pub(super) ranks: u64,
     /// Given if rank 0 is one of several ranks here and owns more than the others.
     weights: Option<Weights>,
 }
@@ -98,11 +98,6 @@ impl Share {
             let weights = weights.filter(|_| j == 0 && ranks > 1);
             Share { nodes: part, first: first + start(j), ranks, weights }
         })
-    }
-
-    /// Returns the number of ranks.
-    pub(super) fn ranks(&self) -> u64 {
-        self.ranks
     }
 
     fn parts(&self) -> u64 {

@@ -32,7 +32,7 @@ pub(super) struct Coarsening {
     restriction: CrsMatrix,
     a_p: Spgemm,
     r_a_p: Spgemm,
-    coarse: CrsMatrix,
+    pub coarse: CrsMatrix,
     /// Places of the diagonal entries of coarse rows without a fine one: 1 there leaves the matrix definite.
     empty: Vec<usize>,
 }
@@ -68,19 +68,19 @@ impl Coarsening {
         let (mut p0_rows, columns) = GhostRows::new(space, comm, map, p0.graph(), (&own, &numbering, width))?;
         p0_rows.own_values().copy_from_slice(p0.values());
         p0_rows.refresh(space)?;
-        let p = agree(comm, smoothed(space, a, p0_rows.matrix(), inverse, OMEGA / largest, width))?;
+        let p = agree(comm, smoothed(space, a, &p0_rows.matrix, inverse, OMEGA / largest, width))?;
         drop((p0, p0_rows));
         let (mut prolongator, read) = GhostRows::new(space, comm, map, p.graph(), (&columns, &numbering, width))?;
         prolongator.own_values().copy_from_slice(p.values());
         prolongator.refresh(space)?;
-        let a_p = agree(comm, Spgemm::new(space, a.graph(), prolongator.matrix().graph(), width))?;
+        let a_p = agree(comm, Spgemm::new(space, a.graph(), prolongator.matrix.graph(), width))?;
         let (restriction, fine) = restriction(space, comm, &p, (&columns, &numbering, width))?;
-        let (products, all) = GhostRows::new(space, comm, fine.map(), a_p.graph(), (&read, &numbering, width))?;
+        let (products, all) = GhostRows::new(space, comm, &fine.map, a_p.graph(), (&read, &numbering, width))?;
         let planned = || {
-            let r_a_p = Spgemm::new(space, restriction.graph(), products.matrix().graph(), width)?;
+            let r_a_p = Spgemm::new(space, restriction.graph(), products.matrix.graph(), width)?;
             let coarse = CrsMatrix::zeros_on(space, r_a_p.graph().clone())?;
-            let transfers = [(p, columns.map().expand(width)?), (restriction.clone(), fine.map().clone())];
-            Ok((r_a_p, coarse, transfers, all.map().expand(width)?))
+            let transfers = [(p, columns.map.expand(width)?), (restriction.clone(), fine.map.clone())];
+            Ok((r_a_p, coarse, transfers, all.map.expand(width)?))
         };
         let (r_a_p, coarse, transfers, map) = agree(comm, planned())?;
         let place = |&row: &usize| {
@@ -95,17 +95,12 @@ impl Coarsening {
     /// Computes the coarse matrix of a fine one on the graph of the plan: 2 flops per pair of entries in both products. Collective.
     pub fn refill(&mut self, space: &Threads, comm: &dyn Communicator, a: &CrsMatrix) -> Result<()> {
         let Coarsening { prolongator, products, restriction, a_p, r_a_p, coarse, empty } = self;
-        agree(comm, a_p.values(space, a, prolongator.matrix(), products.own_values()))?;
+        agree(comm, a_p.values(space, a, &prolongator.matrix, products.own_values()))?;
         products.refresh(space)?;
-        agree(comm, r_a_p.values(space, restriction, products.matrix(), coarse.parts_mut().1))?;
+        agree(comm, r_a_p.values(space, restriction, &products.matrix, coarse.parts_mut().1))?;
         let values = coarse.parts_mut().1;
         empty.iter().for_each(|&at| values[at] = 1.0);
         Ok(())
-    }
-
-    /// Returns the coarse matrix.
-    pub fn coarse(&self) -> &CrsMatrix {
-        &self.coarse
     }
 }
 

@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// Own rows, then those of ghosts.
 #[derive(Debug)]
 pub(super) struct GhostRows {
-    matrix: CrsMatrix,
+    pub matrix: CrsMatrix,
     /// Entries of own rows.
     own: usize,
     /// Of each entry of a ghost's row, its place among those that came.
@@ -74,11 +74,6 @@ impl GhostRows {
         ghosts.iter_mut().zip(order).for_each(|(value, at)| *value = came[*at as usize]);
         Ok(())
     }
-
-    /// Returns all rows.
-    pub fn matrix(&self) -> &CrsMatrix {
-        &self.matrix
-    }
 }
 
 /// Rows for each neighbour: number of groups, then their ids.
@@ -128,7 +123,7 @@ fn joined(
     try_reserve("columns", &mut entries, graph.nnz() + more)?;
     try_reserve("order of entries", &mut order, more)?;
     row_map.extend_from_slice(graph.row_map());
-    let (owned, wide) = (before.map().owned_count(), width as LocalOrdinal);
+    let (owned, wide) = (before.map.owned_count(), width as LocalOrdinal);
     let renumbered = |&column: &LocalOrdinal| match column / wide {
         group if (group as usize) < owned => column,
         group => after.local(before.id(group)) * wide + column % wide,
@@ -147,7 +142,7 @@ fn joined(
         came += ids.len() as u32 * wide;
         row_map.push(entries.len() as u64);
     }
-    Ok((CrsGraph::trusted(row_map, entries, after.map().local_count() * width), order))
+    Ok((CrsGraph::trusted(row_map, entries, after.map.local_count() * width), order))
 }
 
 /// The exchange of rows as one of entries: those of own rows are owned.

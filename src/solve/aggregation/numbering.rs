@@ -21,7 +21,7 @@ pub(super) struct Columns {
     first: GlobalOrdinal,
     /// Ascending.
     ghosts: Vec<GlobalOrdinal>,
-    map: Map,
+    pub map: Map,
 }
 
 impl Numbering {
@@ -81,11 +81,6 @@ impl Columns {
     pub fn ghosts(&self) -> Result<Vec<GlobalOrdinal>> {
         try_collect("ghosts", self.ghosts.iter().copied())
     }
-
-    /// Returns the map of the items.
-    pub fn map(&self) -> &Map {
-        &self.map
-    }
 }
 
 #[cfg(test)]
@@ -102,14 +97,14 @@ mod tests {
             assert_eq!((numbering.first(), numbering.total()), ([0, 3, 3, 5][comm.rank()], 9));
             let columns = numbering.columns(comm, read[comm.rank()].to_vec()).unwrap();
             assert_eq!(columns.ghosts().unwrap(), [&[3, 8][..], &[1], &[], &[1, 2, 4]][comm.rank()]);
-            for local in 0..columns.map().local_count() as u32 {
+            for local in 0..columns.map.local_count() as u32 {
                 assert_eq!(columns.local(columns.id(local)), local);
             }
             // Ghosts get the ids of their owners.
-            let mut x: Vec<f64> = vec![f64::NAN; columns.map().local_count()];
+            let mut x: Vec<f64> = vec![f64::NAN; columns.map.local_count()];
             (0..owned[comm.rank()]).for_each(|at| x[at] = (numbering.first() + at as u64) as f64);
             let space = crate::space::Serial;
-            crate::comm::Halo::new(&space, comm, columns.map()).unwrap().update(&space, &mut x).unwrap();
+            crate::comm::Halo::new(&space, comm, &columns.map).unwrap().update(&space, &mut x).unwrap();
             assert!(x.iter().enumerate().all(|(at, &id)| id == columns.id(at as u32) as f64), "{x:?}");
         });
     }

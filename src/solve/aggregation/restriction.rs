@@ -27,7 +27,7 @@ pub(super) fn restriction(
     let came = agree(comm, entries(&letters, numbering.first(), width))?;
     let used = came.iter().map(|&(_, id, _)| id).collect();
     let fine = fine.columns(comm, used)?;
-    let rows = columns.map().owned_count() * width;
+    let rows = columns.map.owned_count() * width;
     let joined = agree(comm, joined(&turned, rows, came, &fine))?;
     Ok((joined, fine))
 }
@@ -35,7 +35,7 @@ pub(super) fn restriction(
 /// Rows of ghosts for their owners, unknown by unknown: id of the group, number of entries, then fine ids and values.
 fn letters(turned: &CrsMatrix, columns: &Columns, first: GlobalOrdinal, width: usize) -> Result<Vec<Message>> {
     let mut letters = Vec::new();
-    for Neighbour { rank, receive, .. } in columns.map().neighbours() {
+    for Neighbour { rank, receive, .. } in columns.map.neighbours() {
         let mut letter = Vec::new();
         for (group, dof) in receive.clone().flat_map(|group| (0..width).map(move |dof| (group, dof))) {
             let row = group as usize * width + dof;
@@ -89,6 +89,6 @@ fn joined(turned: &CrsMatrix, rows: usize, came: Vec<Entry>, fine: &Columns) -> 
         }
         row_map.push(entries.len() as u64);
     }
-    let graph = CrsGraph::trusted(row_map, entries, fine.map().local_count());
+    let graph = CrsGraph::trusted(row_map, entries, fine.map.local_count());
     CrsMatrix::new(Arc::new(graph), values)
 }

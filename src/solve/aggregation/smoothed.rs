@@ -82,7 +82,7 @@ impl<S: Staging + Spmv> SmoothedAggregation<S> {
         let (mut coarsenings, mut coarse, mut levels) = (Vec::<Coarsening>::new(), Vec::new(), Vec::new());
         let (mut map, mut near_null) = (map.clone(), near_null);
         loop {
-            let a = coarsenings.last().map_or(matrix, Coarsening::coarse);
+            let a = coarsenings.last().map_or(matrix, |coarsening| &coarsening.coarse);
             let (rows, columns) = (a.graph().rows(), a.graph().columns());
             let inverse = agree(comm, inverse(&host, a))?;
             let largest = largest(&host, &of_host, (a, &map), &inverse)?;
@@ -116,7 +116,7 @@ impl<S: Staging + Spmv> SmoothedAggregation<S> {
             let finer = levels.last().and_then(Level::transfer);
             let level = Level::of_sizes(space, [rows, columns], finer, Some(transfer));
             levels.push(with(space, agree(comm, level)?, &inverse, largest)?);
-            let matrix = agree(comm, coarsening.coarse().upload(space))?;
+            let matrix = agree(comm, coarsening.coarse.upload(space))?;
             coarse.push(agree(comm, DistributedMatrix::new(space, links, (matrix, below.clone())))?);
             coarsenings.push(coarsening);
             (map, near_null) = (below, vectors);
@@ -140,8 +140,8 @@ impl<S: Staging + Spmv> SmoothedAggregation<S> {
             let inverse = agree(comm, inverse(&self.host, finer))?;
             coarsening.refill(&self.host, comm, finer)?;
             space.overwrite(&inverse, &mut self.hierarchy.levels[at].inverse)?;
-            space.overwrite(coarsening.coarse().values(), self.coarse[at].matrix_mut().values_mut())?;
-            finer = coarsening.coarse();
+            space.overwrite(coarsening.coarse.values(), self.coarse[at].matrix_mut().values_mut())?;
+            finer = &coarsening.coarse;
         }
         let inverse = agree(comm, inverse(&self.host, finer))?;
         space.overwrite(&inverse, &mut self.hierarchy.levels[last].inverse)?;

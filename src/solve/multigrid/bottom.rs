@@ -5,7 +5,7 @@
 
 use super::DistributedMatrix;
 use crate::comm::{Links, Map, Neighbour, Staging, agree};
-use crate::space::{Array, MemorySpace, Slice, try_reserve, try_zeroed};
+use crate::space::{Array, MemorySpace, try_reserve, try_zeroed};
 use crate::sparse::{CrsGraph, CrsMatrix, Operator, Spmv};
 use crate::{Error, LocalOrdinal, Result, RowOffset};
 use std::sync::Arc;
@@ -16,7 +16,7 @@ pub const MOST_INVERTED: usize = 2048;
 /// The inverse of a level's operator.
 #[derive(Debug)]
 pub(super) struct Bottom<S: Staging> {
-    inverse: DistributedMatrix<S>,
+    pub inverse: DistributedMatrix<S>,
     /// Rows of each rank.
     counts: Vec<usize>,
     rank: usize,
@@ -88,15 +88,6 @@ impl<S: Staging + Spmv> Bottom<S> {
             .map(|at| matrix[at])
             .collect();
         space.overwrite(&values, self.inverse.matrix_mut().values_mut())
-    }
-
-    /// x = A^-1 b.
-    pub fn apply(&mut self, space: &S, b: &mut Slice<S, f64>, x: &mut Slice<S, f64>) -> Result<()> {
-        self.inverse.apply(space, b, x)
-    }
-
-    pub fn is_recordable(&self) -> bool {
-        self.inverse.is_recordable()
     }
 
     /// Items of b, with those of the other ranks.
@@ -225,7 +216,7 @@ mod tests {
                 let mut b = vec![f64::NAN; bottom.columns()];
                 (0..own).for_each(|at| b[at] = (operator.first + at) as f64 - 3.5);
                 let (mut x, mut image) = (vec![f64::NAN; own], vec![0.0; own]);
-                bottom.apply(&Serial, &mut b, &mut x).unwrap();
+                bottom.inverse.apply(&Serial, &mut b, &mut x).unwrap();
                 operator.apply(&Serial, &mut x, &mut image).unwrap();
                 image.iter().zip(&b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
             });

@@ -150,7 +150,7 @@ impl<S: Staging + Spmv> Preconditioner<S> for Cycle<'_, S> {
     fn is_recordable(&self) -> bool {
         let Hierarchy { levels, bottom, .. } = &*self.hierarchy;
         levels.iter().all(Level::is_recordable)
-            && bottom.as_ref().is_none_or(Bottom::is_recordable)
+            && bottom.as_ref().is_none_or(|bottom| bottom.inverse.is_recordable())
             && self.operators.iter().all(|operator| operator.is_recordable())
     }
 
@@ -201,7 +201,7 @@ impl<S: Staging + Spmv> Cycle<'_, S> {
                 if last == 0 {
                     space.copy(n, r, S::Memory::slice_mut(b))?;
                 }
-                bottom.apply(space, S::Memory::slice_mut(b), S::Memory::slice_mut(x))?;
+                bottom.inverse.apply(space, S::Memory::slice_mut(b), S::Memory::slice_mut(x))?;
             }
             None => smooth(space, self.operators[last], &mut levels[last], given(last), false)?,
         }
