@@ -11,7 +11,6 @@ use std::sync::{Arc, Mutex, Weak};
 
 /// The context of a GPU and its loaded kernels, shared by its streams.
 pub struct Device {
-    info: DeviceInfo,
     handle: sys::CUdevice,
     context: sys::CUcontext,
     pub(super) modules: Modules,
@@ -24,7 +23,7 @@ unsafe impl Sync for Device {}
 
 impl fmt::Debug for Device {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Device({}, {})", self.info.ordinal, self.info.name)
+        write!(f, "Device({}, {})", self.info().ordinal, self.info().name)
     }
 }
 
@@ -41,7 +40,7 @@ impl Device {
         }
         let mut open = OPEN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         open.retain(|device| device.strong_count() > 0);
-        if let Some(device) = open.iter().filter_map(Weak::upgrade).find(|device| device.info.ordinal == ordinal) {
+        if let Some(device) = open.iter().filter_map(Weak::upgrade).find(|device| device.info().ordinal == ordinal) {
             device.bind()?;
             return Ok(device);
         }
@@ -55,7 +54,7 @@ impl Device {
         before("cuDevicePrimaryCtxRetain")?;
         // SAFETY: the handle comes from the driver; `drop` releases what is retained here.
         let context = made(unsafe { result::primary_ctx::retain(handle) }, "cuDevicePrimaryCtxRetain")?;
-        let device = Device { modules: Modules::default(), info, handle, context };
+        let device = Device { modules: Modules::new(info), handle, context };
         device.bind()?;
         device.keep_pool_memory()?;
         Ok(device)
@@ -64,7 +63,7 @@ impl Device {
     /// Keeps freed memory with this process for the next arrays, so that allocations do not reach the operating system.
     fn keep_pool_memory(&self) -> Result<()> {
         if self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED)? == 0 {
-            let name = &self.info.name;
+            let name = &self.info().name;
             return Err(Error::Device(format!("{name}: no stream-ordered memory: a newer driver or GPU is needed")));
         }
         let mut all = u64::MAX;
@@ -83,7 +82,7 @@ impl Device {
 
     /// Returns the properties of the device.
     pub fn info(&self) -> &DeviceInfo {
-        &self.info
+        &self.modules.info
     }
 
     /// Returns a device attribute.

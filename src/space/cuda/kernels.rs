@@ -13,8 +13,9 @@ use std::ffi::{CStr, CString, c_void};
 use std::sync::{Mutex, OnceLock};
 
 /// The modules loaded so far on one device.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Modules {
+    pub info: DeviceInfo,
     architecture: OnceLock<Architecture>,
     loaded: Mutex<ByFile>,
     /// Entry points of files without defines, by the addresses of the file and of the name and the length of the name. A launch
@@ -108,14 +109,13 @@ pub struct KernelInfo {
 }
 
 impl Modules {
+    pub fn new(info: DeviceInfo) -> Self {
+        let (architecture, loaded) = (OnceLock::new(), Mutex::default());
+        Modules { info, architecture, loaded, known: Mutex::default(), used: Mutex::default() }
+    }
+
     /// Returns the entry point `name` of `file` compiled with `defines`; compiles and loads the file at its first use.
-    pub fn function(
-        &self,
-        device: &DeviceInfo,
-        file: &'static KernelFile,
-        defines: &str,
-        name: &'static str,
-    ) -> Result<Function> {
+    pub fn function(&self, file: &'static KernelFile, defines: &str, name: &'static str) -> Result<Function> {
         let key = (std::ptr::from_ref(file) as usize, name.as_ptr() as usize, name.len());
         let known = || self.known.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         if defines.is_empty()
@@ -123,7 +123,7 @@ impl Modules {
         {
             return Ok(*function);
         }
-        let function = self.loaded_function(device, file, defines, name)?;
+        let function = self.loaded_function(file, defines, name)?;
         if defines.is_empty() {
             known().insert(key, function);
         }
@@ -133,7 +133,6 @@ impl Modules {
     /// Returns the entry point `name` of `file` compiled for functions of a user, whose text is made at the first use.
     pub fn used(
         &self,
-        device: &DeviceInfo,
         file: &'static KernelFile,
         of: &Use,
         text: impl FnOnce() -> String,
@@ -144,21 +143,15 @@ impl Modules {
         if let Some(function) = known().get(&key) {
             return Ok(*function);
         }
-        let function = self.loaded_function(device, file, &text(), name)?;
+        let function = self.loaded_function(file, &text(), name)?;
         known().insert(key, function);
         Ok(function)
     }
 
     /// Returns the entry point of a file that may have to be compiled, loaded or searched.
-    fn loaded_function(
-        &self,
-        device: &DeviceInfo,
-        file: &'static KernelFile,
-        defines: &str,
-        name: &'static str,
-    ) -> Result<Function> {
+    fn loaded_function(&self, file: &'static KernelFile, defines: &str, name: &'static str) -> Result<Function> {
         let mut loaded = self.loaded.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let entry = self.module(device, &mut loaded, file, defines)?;
+        let entry = self.module(&mut loaded, file, defines)?;
         if let Some(function) = entry.functions.get(name) {
             return Ok(*function);
         }
@@ -167,28 +160,22 @@ impl Modules {
         // SAFETY: the module is loaded.
         let handle = unsafe { result::module::get_function(entry.module, symbol) };
         let handle = handle.or_device(&format!("kernel {name} of {}.cu", file.name()))?;
-        let function = Function { handle, parameters: parameters(handle, device.driver)? };
+        let function = Function { handle, parameters: parameters(handle, self.info.driver)? };
         entry.functions.insert(name, function);
         Ok(function)
     }
 
-    fn module<'a>(
-        &self,
-        device: &DeviceInfo,
-        loaded: &'a mut ByFile,
-        file: &'static KernelFile,
-        defines: &str,
-    ) -> Result<&'a mut Loaded> {
+    fn module<'a>(&self, loaded: &'a mut ByFile, file: &'static KernelFile, defines: &str) -> Result<&'a mut Loaded> {
         let of_file = loaded.entry(std::ptr::from_ref(file) as usize).or_default();
         if !of_file.contains_key(defines) {
             let architecture = match self.architecture.get() {
                 Some(architecture) => architecture,
                 None => {
-                    let architecture = Architecture::of(device)?;
+                    let architecture = Architecture::of(&self.info)?;
                     self.architecture.get_or_init(|| architecture)
                 }
             };
-            let mut image = architecture.cached(file.name(), &file.source(defines), device.driver)?;
+            let mut image = architecture.cached(file.name(), &file.source(defines), self.info.driver)?;
             image.push(0);
             let loading = format!("loading {}.cu", file.name());
             before(&loading)?;
@@ -202,14 +189,14 @@ impl Modules {
 
     /// Returns the resources of every kernel of `files`, sorted by file and name.
     /// `resident` is the number of threads that a multiprocessor of the device can hold.
-    pub fn info(&self, device: &DeviceInfo, resident: i32, files: &[&'static KernelFile]) -> Result<Vec<KernelInfo>> {
-        if device.driver < ENUMERATES {
+    pub fn listed(&self, resident: i32, files: &[&'static KernelFile]) -> Result<Vec<KernelInfo>> {
+        if self.info.driver < ENUMERATES {
             return Err(Error::Device("listing kernels needs a driver for CUDA 12.4 or later".into()));
         }
         let mut loaded = self.loaded.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let mut all = Vec::new();
         for file in files {
-            for handle in load_all(self.module(device, &mut loaded, file, "")?.module)? {
+            for handle in load_all(self.module(&mut loaded, file, "")?.module)? {
                 all.push(kernel_info(resident, file.name(), Function { handle, parameters: None })?);
             }
         }
@@ -218,10 +205,10 @@ impl Modules {
     }
 
     /// Compiles and loads all kernels of a file with these defines; those loaded before cost nothing.
-    pub fn load(&self, device: &DeviceInfo, file: &'static KernelFile, defines: &str) -> Result<()> {
+    pub fn load(&self, file: &'static KernelFile, defines: &str) -> Result<()> {
         let mut loaded = self.loaded.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let module = self.module(device, &mut loaded, file, defines)?.module;
-        if device.driver >= ENUMERATES {
+        let module = self.module(&mut loaded, file, defines)?.module;
+        if self.info.driver >= ENUMERATES {
             load_all(module)?;
         }
         Ok(())

@@ -210,7 +210,7 @@ impl Cuda {
     ) -> Result<()> {
         let device = self.device();
         device.bind()?;
-        let function = device.modules.used(device.info(), &LOOPS, of, front, name)?;
+        let function = device.modules.used(&LOOPS, of, front, name)?;
         launch::launch(&self.stream, name, function, grid, arguments)
     }
 

@@ -164,7 +164,7 @@ impl Cuda {
     pub(crate) fn load_specialised(&self, file: &'static KernelFile, defines: &str) -> Result<()> {
         let device = self.device();
         device.bind()?;
-        device.modules.load(device.info(), file, defines)
+        device.modules.load(file, defines)
     }
 
     /// Returns registers, memory and occupancy of all kernels of `files`, compiling them if needed.
@@ -175,7 +175,7 @@ impl Cuda {
         let device = self.device();
         device.bind()?;
         let which = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR;
-        device.modules.info(device.info(), device.attribute(which)?, files)
+        device.modules.listed(device.attribute(which)?, files)
     }
 
     /// Maps memory for arrays of `bytes` in total ahead of their allocation: the first array in a byte of memory waits for the driver to
@@ -218,7 +218,7 @@ impl Cuda {
     fn function(&self, file: &'static KernelFile, defines: &str, name: &'static str) -> Result<Function> {
         let device = self.device();
         device.bind()?;
-        device.modules.function(device.info(), file, defines, name)
+        device.modules.function(file, defines, name)
     }
 
     /// Enqueues kernel `name` of `file`; `arguments!` makes the list.
