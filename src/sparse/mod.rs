@@ -54,4 +54,4 @@ pub use spgemm::Spgemm;
 #[cfg(feature = "cuda")]
 pub use spmv::DeviceValue;
 pub use spmv::{HostValue, Lanes, Spmv};
-pub use sweep::{Grouping, RowGroups, Sweep, Triangles};
+pub use sweep::{Grouping, Sweep, Triangles};

@@ -21,7 +21,7 @@ mod row_groups;
 mod tests;
 mod triangles;
 
-pub use row_groups::{Grouping, RowGroups};
+pub use row_groups::Grouping;
 pub use triangles::Triangles;
 
 use crate::Result;

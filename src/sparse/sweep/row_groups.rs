@@ -20,13 +20,13 @@ pub enum Grouping {
 
 /// An order of rows in groups whose rows depend on rows of other groups only.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RowGroups {
+pub(super) struct RowGroups {
     /// First place of each group, and the number of rows.
-    pub(super) starts: Vec<usize>,
+    pub starts: Vec<usize>,
     /// `[place]` -> row.
-    pub(super) rows: Vec<LocalOrdinal>,
+    pub rows: Vec<LocalOrdinal>,
     /// `[row]` -> place.
-    pub(super) places: Vec<LocalOrdinal>,
+    pub places: Vec<LocalOrdinal>,
 }
 
 impl RowGroups {
@@ -57,7 +57,7 @@ impl RowGroups {
     }
 
     /// Returns the first entry that joins two rows of a group.
-    pub(super) fn joined(&self, graph: &CrsGraph) -> Option<(usize, usize)> {
+    pub fn joined(&self, graph: &CrsGraph) -> Option<(usize, usize)> {
         self.starts.windows(2).find_map(|ends| {
             self.rows[ends[0]..ends[1]].iter().find_map(|&row| {
                 let is_joined = |column: &&LocalOrdinal| {

@@ -1,6 +1,7 @@
 //! Sweeps against dense arithmetic, on any number of threads.
 
-use super::{Grouping, RowGroups, Sweep, Triangles};
+use super::row_groups::RowGroups;
+use super::{Grouping, Sweep, Triangles};
 use crate::space::{Serial, Threads};
 use crate::sparse::{CrsGraph, CrsMatrix};
 use std::sync::Arc;
@@ -83,9 +84,8 @@ fn sweeps_solve_with_the_matrix_that_they_stand_for() {
     let matrix = grid(7, 0.1);
     let (a, x) = (dense(&matrix), numbers(49));
     for grouping in [Grouping::Colours, Grouping::Levels] {
-        let groups = RowGroups::new(matrix.graph(), grouping).unwrap();
-        let places = groups.places.clone();
-        let mut triangles = Triangles::new(&Serial, matrix.graph(), groups).unwrap();
+        let mut triangles = Triangles::new(&Serial, matrix.graph(), grouping).unwrap();
+        let places = triangles.groups.places.clone();
         triangles.fill(&Serial, &matrix).unwrap();
         let z = applied(&Serial, &triangles, &product(&a, &places, &x));
         assert!(z.iter().zip(&x).all(|(z, x)| (z - x).abs() < 1e-12), "{grouping:?}: {z:?}");
@@ -98,9 +98,8 @@ fn factors_have_the_entries_of_the_matrix_on_its_pattern() {
     let matrix = grid(6, 0.1);
     let a = dense(&matrix);
     for grouping in [Grouping::Colours, Grouping::Levels] {
-        let groups = RowGroups::new(matrix.graph(), grouping).unwrap();
-        let places = groups.places.clone();
-        let mut triangles = Triangles::new(&Serial, matrix.graph(), groups).unwrap();
+        let mut triangles = Triangles::new(&Serial, matrix.graph(), grouping).unwrap();
+        let places = triangles.groups.places.clone();
         assert_eq!(triangles.factorise(&Serial, &matrix).unwrap(), 0.0);
         let mut factors = vec![vec![0.0; 36]; 36];
         for (i, row) in factors.iter_mut().enumerate() {
@@ -151,8 +150,7 @@ fn threads_change_no_bit() {
     for (grouping, factorises) in [(Grouping::Colours, false), (Grouping::Colours, true), (Grouping::Levels, true)] {
         let of = |threads: usize| {
             let space = Threads::new(threads).unwrap();
-            let groups = RowGroups::new(matrix.graph(), grouping).unwrap();
-            let mut triangles = Triangles::new(&space, matrix.graph(), groups).unwrap();
+            let mut triangles = Triangles::new(&space, matrix.graph(), grouping).unwrap();
             if factorises {
                 triangles.factorise(&space, &matrix).unwrap();
             } else {
@@ -170,8 +168,7 @@ fn bad_matrices_are_named_and_small_pivots_shifted() {
     let made = |values: [f64; 7]| {
         let graph = CrsGraph::new(vec![0, 2, 5, 7], vec![0, 1, 0, 1, 2, 1, 2], 3).unwrap();
         let matrix = CrsMatrix::new(Arc::new(graph), values.to_vec()).unwrap();
-        let groups = RowGroups::new(matrix.graph(), Grouping::Levels).unwrap();
-        (Triangles::new(&Serial, matrix.graph(), groups).unwrap(), matrix)
+        (Triangles::new(&Serial, matrix.graph(), Grouping::Levels).unwrap(), matrix)
     };
     let factorised = |values| {
         let (mut triangles, matrix) = made(values);
@@ -196,8 +193,8 @@ fn bad_matrices_are_named_and_small_pivots_shifted() {
     let graph = CrsGraph::new(vec![0, 3, 6, 8], vec![0, 1, 2, 0, 1, 2, 1, 2], 3).unwrap();
     let values = vec![2.0, -1.0, -1.0, -1.0, 2.0, -1.0, -1.0, 2.0];
     let upper = CrsMatrix::new(Arc::new(graph), values).unwrap();
-    let groups = RowGroups::new(upper.graph(), Grouping::Levels).unwrap();
-    let error = Triangles::new(&Serial, upper.graph(), groups).unwrap().factorise(&Serial, &upper).unwrap_err();
+    let mut triangles = Triangles::new(&Serial, upper.graph(), Grouping::Levels).unwrap();
+    let error = triangles.factorise(&Serial, &upper).unwrap_err();
     assert!(error.to_string().starts_with("IC(0): entry (0, 2) is -1e0, and (2, 0) is NaN"), "{error}");
     // Gauss-Seidel takes it: the triangles are those of the matrix.
     let (mut triangles, matrix) = made([2.0, -1.0, -1.0, 2.0, -1.0, -0.5, 2.0]);
@@ -212,8 +209,7 @@ fn bad_matrices_are_named_and_small_pivots_shifted() {
 fn groups_that_an_entry_joins_are_refused() {
     let graph = CrsGraph::new(vec![0, 2, 3], vec![0, 1, 1], 2).unwrap();
     for grouping in [Grouping::Colours, Grouping::Levels] {
-        let groups = RowGroups::new(&graph, grouping).unwrap();
-        let refused = Triangles::new(&Threads::new(1).unwrap(), &graph, groups).unwrap_err().to_string();
+        let refused = Triangles::new(&Threads::new(1).unwrap(), &graph, grouping).unwrap_err().to_string();
         assert!(refused.contains("entry (0, 1)") && refused.contains("symmetric pattern"), "{refused}");
     }
 }

@@ -1,6 +1,6 @@
 //! The triangles of a matrix by groups of rows, on the host.
 
-use super::RowGroups;
+use super::row_groups::{Grouping, RowGroups};
 use crate::error::check_length;
 use crate::space::{Threads, even_bounds, offsets, split_at, try_reserve, try_zeroed};
 use crate::sparse::{CrsGraph, CrsMatrix};
@@ -33,13 +33,12 @@ impl Triangles {
         16 * entries.saturating_sub(rows) + (40 + 24) * rows
     }
 
-    /// Plans the triangles of matrices on a graph with these groups. Values are 0 before the first [`fill`](Self::fill).
+    /// Plans the triangles of matrices on a graph with symmetric pattern, its rows in groups. Values are 0 before the first [`fill`](Self::fill).
     ///
     /// # Errors
-    /// [`Error::Shape`] for groups of another number of rows, [`Error::Invalid`] where an entry joins two rows of a group, as in a pattern
-    /// that is not symmetric, [`Error::OutOfMemory`].
-    pub fn new(space: &Threads, graph: &CrsGraph, groups: RowGroups) -> Result<Self> {
-        check_length("Triangles::new", "rows of the groups", groups.rows.len(), graph.rows())?;
+    /// [`Error::Invalid`] where an entry joins two rows of a group, as in a pattern that is not symmetric; [`Error::OutOfMemory`].
+    pub fn new(space: &Threads, graph: &CrsGraph, grouping: Grouping) -> Result<Self> {
+        let groups = RowGroups::new(graph, grouping)?;
         if let Some((row, column)) = groups.joined(graph) {
             let expected = "expected groups of rows that no entry joins, and a symmetric pattern";
             return Err(Error::Invalid(format!("Triangles::new: entry ({row}, {column}): {expected}")));

@@ -3,7 +3,7 @@
 use super::sparse::neighbours;
 use super::{difference, gpu, wave};
 use minifenl::space::{ExecutionSpace, Serial};
-use minifenl::sparse::{CrsMatrix, Grouping, RowGroups, Sweep, Triangles};
+use minifenl::sparse::{CrsMatrix, Grouping, Sweep, Triangles};
 
 /// Symmetric, with a dominant diagonal.
 fn dominant(sizes: [usize; 3], scale: f64) -> CrsMatrix {
@@ -26,8 +26,7 @@ fn sweeps_agree_with_those_of_a_host() {
         for (grouping, factorises) in [(Grouping::Colours, false), (Grouping::Colours, true), (Grouping::Levels, true)]
         {
             let matrix = dominant(sizes, 1.0);
-            let groups = RowGroups::new(matrix.graph(), grouping).unwrap();
-            let mut host = Triangles::new(&Serial, matrix.graph(), groups).unwrap();
+            let mut host = Triangles::new(&Serial, matrix.graph(), grouping).unwrap();
             let mut device = space.take_triangles(host.clone()).unwrap();
             for scale in [1.0, 3.0] {
                 let matrix = dominant(sizes, scale);

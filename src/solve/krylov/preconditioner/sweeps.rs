@@ -5,7 +5,7 @@ use crate::Result;
 use crate::comm::Staging;
 use crate::error::check_length;
 use crate::space::{Array, MemorySpace, Slice, Threads};
-use crate::sparse::{CrsMatrix, Grouping, RowGroups, Sweep, Triangles};
+use crate::sparse::{CrsMatrix, Grouping, Sweep, Triangles};
 
 /// Which numbers the triangles of [`Sweeps`] have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,7 +80,7 @@ impl<S: Staging + Sweep> Sweeps<S> {
 
     fn new(space: &S, matrix: &CrsMatrix, values: Values) -> Result<Self> {
         let (host, graph) = (space.host()?, matrix.graph());
-        let mut made = Triangles::new(&host, graph, RowGroups::new(graph, values.grouping::<S>())?)?;
+        let mut made = Triangles::new(&host, graph, values.grouping::<S>())?;
         let shift = fill(&mut made, &host, matrix, values)?;
         let (work, y) = (made.work(), space.zeros(graph.rows())?);
         Ok(Sweeps { host, values, triangles: space.take_triangles(made)?, shift, work, y })
