@@ -69,25 +69,7 @@ impl DeviceMatrix {
         }
     }
 
-    /// Returns the matrix as products read it. Its values are those of the last [`update`](Formats::update).
-    pub fn operator(&self) -> &dyn Operator<Cuda> {
-        match &self.kind {
-            Kind::Crs(_, Some(copy)) => &**copy,
-            Kind::Crs(crs, None) => crs,
-            Kind::Slices(_, Some(rounded)) => rounded,
-            Kind::Slices(slices, None) => slices,
-        }
-    }
 
-    /// Returns the matrix with the values in f64. They are those of the last [`update`](Formats::update), or as assembled where
-    /// products read rounded ones.
-    pub fn in_f64(&self) -> &dyn Operator<Cuda> {
-        match &self.kind {
-            _ if self.values == Precision::F64 => self.operator(),
-            Kind::Crs(crs, _) => crs,
-            Kind::Slices(slices, _) => slices,
-        }
-    }
 
     /// Returns the values that products read in CRS, if they are kept and no number of threads per row was asked for.
     pub(crate) fn crs(&self) -> Option<CrsValues<'_>> {
@@ -153,11 +135,20 @@ impl Formats for Cuda {
     type Matrix = DeviceMatrix;
 
     fn operator(matrix: &DeviceMatrix) -> &dyn Operator<Cuda> {
-        matrix.operator()
+        match &matrix.kind {
+            Kind::Crs(_, Some(copy)) => &**copy,
+            Kind::Crs(crs, None) => crs,
+            Kind::Slices(_, Some(rounded)) => rounded,
+            Kind::Slices(slices, None) => slices,
+        }
     }
 
     fn in_f64(matrix: &DeviceMatrix) -> &dyn Operator<Cuda> {
-        matrix.in_f64()
+        match &matrix.kind {
+            _ if matrix.values == Precision::F64 => Self::operator(matrix),
+            Kind::Crs(crs, _) => crs,
+            Kind::Slices(slices, _) => slices,
+        }
     }
 
     fn update(&self, matrix: &mut DeviceMatrix) -> Result<bool> {

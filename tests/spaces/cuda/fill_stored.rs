@@ -120,7 +120,7 @@ fn check_stored(space: &Cuda, name: &str, tables: &Tables, node_coord: &[[f64; 3
                 if direct {
                     assert!(space.download(found.matrix.values()).unwrap() == expected, "{name}: other values");
                 }
-                found.matrix.in_f64().apply(space, &mut x.clone(), &mut y).unwrap();
+                Cuda::in_f64(&found.matrix).apply(space, &mut x.clone(), &mut y).unwrap();
                 assert!(space.download(&y).unwrap() == product, "{name}: another product");
             }
             let mut single = SlicedEll::<f32>::new(space, format == Format::Symmetric, graph).unwrap();
@@ -132,10 +132,10 @@ fn check_stored(space: &Cuda, name: &str, tables: &Tables, node_coord: &[[f64; 3
                 let (name, given) = (format!("{name}, {format_name}, f32, direct: {direct}"), (&coord, &temperature));
                 let storage = MatrixStorage { format, values: Precision::F32 };
                 let (found, _) = stored(space, (storage, direct, kernel, 700), tables, given, &fixed);
-                found.matrix.operator().apply(space, &mut x.clone(), &mut y).unwrap();
+                Cuda::operator(&found.matrix).apply(space, &mut x.clone(), &mut y).unwrap();
                 assert!(space.download(&y).unwrap() == rounded, "{name}: another product");
                 // The true residual is that of the values as assembled, which a direct assembly keeps in the same format.
-                found.matrix.in_f64().apply(space, &mut x.clone(), &mut y).unwrap();
+                Cuda::in_f64(&found.matrix).apply(space, &mut x.clone(), &mut y).unwrap();
                 let found = space.download(&y).unwrap();
                 assert!(if direct { found == product } else { difference(&found, &product) < 1e-13 }, "{name}");
             }
