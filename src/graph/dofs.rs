@@ -12,7 +12,7 @@
 use super::elem_graph::{position_bytes, with_position_type, with_positions};
 use super::{BuildGraph, ElemGraph, Graph, Position, Positions, Strategy, step};
 use crate::mesh::{ElemNode, Sizes};
-use crate::space::{StepTimes, Threads, split_at, try_zeroed};
+use crate::space::{StepTimes, Threads, try_zeroed};
 use crate::sparse::CrsGraph;
 use crate::{Error, LocalOrdinal, Result, RowOffset};
 use rayon::prelude::*;
@@ -90,17 +90,9 @@ fn pattern(space: &Threads, nodes: &CrsGraph, dofs: usize) -> Result<CrsGraph> {
         ends.iter_mut().zip(1..).for_each(|(end, a)| *end = d * (d * node[0] + a * (node[1] - node[0])));
     });
     let mut entries = try_zeroed::<LocalOrdinal>("columns of dofs", dofs * dofs * nodes.nnz())?;
-    let bounds = (0..=rows.div_ceil(Threads::CHUNK))
-        .map(|chunk| dofs * dofs * of_nodes[rows.min(chunk * Threads::CHUNK)] as usize);
-    space.for_each(split_at(&mut entries, bounds).into_par_iter().enumerate(), |(chunk, mut entries)| {
-        for node in chunk * Threads::CHUNK..rows.min((chunk + 1) * Threads::CHUNK) {
-            let columns = nodes.row(node);
-            for _ in 0..dofs {
-                let row = entries.split_off_mut(..dofs * columns.len()).expect("the columns of a row");
-                for (of_node, &node) in row.chunks_exact_mut(dofs).zip(columns) {
-                    (dofs as LocalOrdinal * node..).zip(of_node).for_each(|(dof, column)| *column = dof);
-                }
-            }
+    space.for_rows(rows.div_ceil(Threads::CHUNK), &row_map, &mut entries, |row, columns| {
+        for (of_node, &node) in columns.chunks_exact_mut(dofs).zip(nodes.row(row / dofs)) {
+            (dofs as LocalOrdinal * node..).zip(of_node).for_each(|(dof, column)| *column = dof);
         }
     });
     Ok(CrsGraph::trusted(row_map, entries, dofs * nodes.columns()))

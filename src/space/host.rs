@@ -3,7 +3,7 @@
 use super::share::Share;
 use super::{Array, ExecutionSpace, HostMemory, Item, SCALARS, choice::named_choice, memory, start};
 use crate::error::check_at_least;
-use crate::{Error, Result};
+use crate::{Error, Result, RowOffset};
 use rayon::prelude::*;
 use std::sync::{Arc, OnceLock};
 
@@ -106,6 +106,26 @@ impl Threads {
         // One thread or one item leaves nothing to share: the calling thread takes the items in order.
         let pool = self.pool.as_deref().filter(|pool| pool.current_num_threads() > 1 && len > 1);
         items.with_producer(Share { pool, len, f: &f });
+    }
+
+    /// Calls `work(row, items)` for each row of an array, row i being its items `starts[i]..starts[i + 1]`; at most so many tasks take
+    /// runs of rows.
+    pub(crate) fn for_rows<T: Send>(
+        &self,
+        tasks: usize,
+        starts: &[RowOffset],
+        items: &mut [T],
+        work: impl Fn(usize, &mut [T]) + Send + Sync,
+    ) {
+        let bounds = even_bounds(starts.len() - 1, tasks, 1);
+        let pieces = split_at(items, bounds.iter().map(|&row| starts[row] as usize)).into_par_iter();
+        self.for_each(pieces.zip(bounds.par_windows(2)), |(mut rest, ends)| {
+            for row in ends[0]..ends[1] {
+                let items;
+                (items, rest) = rest.split_at_mut((starts[row + 1] - starts[row]) as usize);
+                work(row, items);
+            }
+        });
     }
 
     /// Calls `f` once per item as [`for_each`](Self::for_each) and returns one of the errors, if there are any.

@@ -7,7 +7,7 @@ use super::smaller::sort_row;
 use crate::graph::step;
 use crate::mesh::{ElemNode, Sizes};
 use crate::space::atomic::atomic_view;
-use crate::space::{StepTimes, Threads, admit, even_bounds, offsets, split_at, try_reserve, try_zeroed};
+use crate::space::{StepTimes, Threads, admit, offsets, try_reserve, try_zeroed};
 use crate::sparse::CrsGraph;
 use crate::{LocalOrdinal, Result};
 use ::dashmap::DashMap;
@@ -117,15 +117,7 @@ fn to_graph(
         }
     });
     times.mark(step::COLUMNS);
-    let bounds = even_bounds(rows, 8 * space.concurrency(), 1);
-    let pieces = split_at(&mut entries, bounds.iter().map(|&row| row_map[row] as usize));
-    space.for_each(pieces.into_par_iter().enumerate(), |(piece, mut entries)| {
-        for row in bounds[piece]..bounds[piece + 1] {
-            let (columns, rest) = entries.split_at_mut((row_map[row + 1] - row_map[row]) as usize);
-            sort_row(columns);
-            entries = rest;
-        }
-    });
+    space.for_rows(8 * space.concurrency(), &row_map, &mut entries, |_, columns| sort_row(columns));
     times.mark(step::SORT);
     Ok(CrsGraph::trusted(row_map, entries, elem_node.node_count()))
 }

@@ -16,9 +16,8 @@ use super::tentative::{Tentative, tentative};
 use super::{NearNull, STRONG};
 use crate::Result;
 use crate::comm::{Communicator, Map, agree};
-use crate::space::{Threads, even_bounds, split_at};
+use crate::space::Threads;
 use crate::sparse::{CrsMatrix, Spgemm};
-use rayon::prelude::*;
 
 /// Factor of the smoothing of the prolongator, which is the best for its energy (Vanek, Mandel and Brezina 1996).
 const OMEGA: f64 = 4.0 / 3.0;
@@ -116,20 +115,14 @@ fn smoothed(
     let plan = Spgemm::new(space, a.graph(), p0.graph(), width)?;
     let mut p = CrsMatrix::zeros_on(space, plan.graph().clone())?;
     plan.values(space, a, p0, p.parts_mut().1)?;
-    let bounds = even_bounds(a.graph().rows(), 8 * space.concurrency(), 1);
     let (graph, values) = p.parts_mut();
-    let pieces = split_at(values, bounds.iter().map(|&row| graph.row_map()[row] as usize));
-    space.for_each(pieces.into_par_iter().zip(bounds.par_windows(2)), |(mut piece, ends)| {
-        for row in ends[0]..ends[1] {
-            let values;
-            (values, piece) = piece.split_at_mut(graph.row_range(row).len());
-            values.iter_mut().for_each(|value| *value *= -omega * inverse[row]);
-            let Some(first) = p0.graph().row(row).first() else { continue };
-            // The diagonal of A has brought the columns of P0 to the row.
-            if let Ok(at) = graph.row(row).binary_search(first) {
-                let given = &p0.values()[p0.graph().row_range(row)];
-                values[at..][..width].iter_mut().zip(given).for_each(|(value, given)| *value += given);
-            }
+    space.for_rows(8 * space.concurrency(), graph.row_map(), values, |row, values| {
+        values.iter_mut().for_each(|value| *value *= -omega * inverse[row]);
+        let Some(first) = p0.graph().row(row).first() else { return };
+        // The diagonal of A has brought the columns of P0 to the row.
+        if let Ok(at) = graph.row(row).binary_search(first) {
+            let given = &p0.values()[p0.graph().row_range(row)];
+            values[at..][..width].iter_mut().zip(given).for_each(|(value, given)| *value += given);
         }
     });
     Ok(p)

@@ -69,8 +69,6 @@ impl DeviceMatrix {
         }
     }
 
-
-
     /// Returns the values that products read in CRS, if they are kept and no number of threads per row was asked for.
     pub(crate) fn crs(&self) -> Option<CrsValues<'_>> {
         match &self.kind {

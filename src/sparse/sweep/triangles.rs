@@ -130,14 +130,8 @@ impl Triangle {
 
 /// Overwrites the values of a matrix by those of a function of row and entry.
 pub(super) fn write(space: &Threads, matrix: &mut CrsMatrix, value: impl Fn(usize, usize) -> f64 + Sync) {
-    let graph = matrix.graph().clone();
-    let bounds = even_bounds(graph.rows(), graph.rows().div_ceil(Threads::CHUNK), 1);
-    let starts = bounds.iter().map(|&row| graph.row_map()[row] as usize);
-    let pieces = split_at(matrix.values_mut(), starts).into_par_iter();
-    space.for_each(pieces.zip(bounds.par_windows(2)), |(values, ends)| {
-        let mut next = values.iter_mut();
-        for row in ends[0]..ends[1] {
-            next.by_ref().zip(graph.row_range(row)).for_each(|(out, at)| *out = value(row, at));
-        }
+    let (graph, tasks) = (matrix.graph().clone(), matrix.graph().rows().div_ceil(Threads::CHUNK));
+    space.for_rows(tasks, graph.row_map(), matrix.values_mut(), |row, values| {
+        values.iter_mut().zip(graph.row_range(row)).for_each(|(out, at)| *out = value(row, at));
     });
 }

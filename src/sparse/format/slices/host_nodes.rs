@@ -1,6 +1,6 @@
 //! The nodes of a graph with several unknowns per node: how many unknowns each has, and the graph of the nodes.
 
-use crate::space::{Threads, even_bounds, split_at, try_reserve, try_zeroed};
+use crate::space::{Threads, try_reserve, try_zeroed};
 use crate::sparse::CrsGraph;
 use crate::{Result, RowOffset};
 use rayon::prelude::*;
@@ -41,16 +41,14 @@ pub(super) fn of_nodes(space: &Threads, graph: &CrsGraph, d: usize) -> Result<Cr
     let nodes = graph.rows() / d;
     // The rows of a node are as long as each other.
     let begins = |node: usize| graph.row_map()[d * node] / (d * d) as RowOffset;
-    let mut entries = try_zeroed("columns of nodes", graph.nnz() / (d * d))?;
-    let bounds = even_bounds(nodes, space.concurrency(), 1);
-    let pieces = split_at(&mut entries, bounds.iter().map(|&node| begins(node) as usize));
-    space.for_each(pieces.into_par_iter().zip(bounds.par_windows(2)), |(piece, bounds)| {
-        let columns = (bounds[0]..bounds[1]).flat_map(|node| graph.row(d * node).iter().step_by(d));
-        piece.iter_mut().zip(columns).for_each(|(node, &column)| *node = column / d as u32);
-    });
     let mut row_map = Vec::new();
     try_reserve("rows of nodes", &mut row_map, nodes + 1)?;
     row_map.extend((0..=nodes).map(begins));
+    let mut entries = try_zeroed("columns of nodes", graph.nnz() / (d * d))?;
+    space.for_rows(space.concurrency(), &row_map, &mut entries, |node, columns| {
+        let first = graph.row(d * node).iter().step_by(d);
+        columns.iter_mut().zip(first).for_each(|(node, &column)| *node = column / d as u32);
+    });
     Ok(CrsGraph::trusted(row_map, entries, graph.columns() / d))
 }
 
