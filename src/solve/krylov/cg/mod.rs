@@ -15,7 +15,6 @@
 mod classic;
 #[cfg(feature = "cuda")]
 mod cuda;
-mod fused;
 mod host;
 mod params;
 #[cfg(test)]
@@ -34,9 +33,8 @@ mod variant;
 pub(super) mod variant_tests;
 mod workspace;
 
-pub use fused::{FusedSlot, SingleVectors};
 pub use params::CgParams;
-pub use state::{CgDirection, CgSlot, CgState, CgStep, CgSteps, SingleLaunch};
+pub use state::{CgDirection, CgSlot, CgState, CgStep, CgSteps, FusedSlot, SingleLaunch, SingleVectors};
 pub use variant::CgVariant;
 pub use workspace::CgWorkspace;
 pub(super) use workspace::Parts;
