@@ -39,10 +39,7 @@ mod transpose;
 pub use crs_graph::CrsGraph;
 pub use crs_matrix::CrsMatrix;
 pub(crate) use diagonal::{inverse_of_blocks, inverse_of_diagonal};
-pub use format::{
-    ByRows, Format, FormatCopy, Formats, HostMatrix, HostSlices, MatrixSizes, MatrixStorage, Precision, RowShape,
-    StoredValue,
-};
+pub use format::{ByRows, Format, FormatCopy, Formats, HostMatrix, MatrixSizes, MatrixStorage, Precision, RowShape};
 #[cfg(feature = "cuda")]
 pub(crate) use format::{CrsValues, RowLayout, SMALL_ON_GPU};
 #[cfg(feature = "cuda")]

@@ -26,7 +26,6 @@ pub use registry::{ByRows, Format, MatrixStorage};
 pub use shape::{MatrixSizes, Precision, RowShape};
 #[cfg(feature = "cuda")]
 pub(crate) use slices::RowLayout;
-pub use slices::{HostSlices, StoredValue};
 #[cfg(feature = "cuda")]
 pub use slices::{SliceArrays, SlicedEll};
 

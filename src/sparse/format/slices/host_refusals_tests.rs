@@ -1,10 +1,10 @@
 //! What storages on hosts refuse, and what `auto` leaves alone.
 
+use super::host_slices::HostSlices;
 use super::host_tests::{box_columns, of_unknowns, on, product, random_columns, stored, whole};
-use super::*;
 use crate::space::{Serial, Threads};
 use crate::sparse::CrsMatrix;
-use crate::sparse::{Format, Formats, HostMatrix, MatrixStorage, Operator, Precision};
+use crate::sparse::{Format, FormatCopy, Formats, HostMatrix, MatrixStorage, Operator, Precision};
 
 #[test]
 fn halves_refuse_what_is_not_symmetric_and_say_where() {

@@ -53,19 +53,6 @@ impl<V: StoredValue> HostSlices<V> {
         Ok(HostSlices { graph: graph.clone(), layout, sweep, symmetric, values, lead })
     }
 
-    /// Takes the values of a matrix on the same graph. Returns whether each pair of mirrored entries was exactly equal; where they differ
-    /// by rounding, both become the upper one, but not in slices without a table nor between the unknowns of one node, which are stored whole.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] for a matrix of another graph, for a value that the type cannot hold, and in the symmetric form for a matrix
-    /// that is not symmetric; the values are then arbitrary.
-    pub fn update(&mut self, space: &Threads, a: &CrsMatrix) -> Result<bool> {
-        if !self.graph.is_copy_of(a.graph()) {
-            return Err(Error::Invalid("HostSlices::update: the matrix has another graph than the slices".into()));
-        }
-        host_update::update(space, &self.layout, a, self.symmetric, &mut self.values[self.lead..])
-    }
-
     fn matrix(&self) -> Rows<'_, V> {
         Rows { graph: &self.graph, layout: &self.layout, sweep: &self.sweep, values: &self.values[self.lead..] }
     }
@@ -145,8 +132,17 @@ impl<V: StoredValue> Operator<Threads> for HostSlices<V> {
 }
 
 impl<V: StoredValue> FormatCopy<Threads> for HostSlices<V> {
+    /// Returns whether each pair of mirrored entries was exactly equal; where they differ by rounding, both become the upper one, but not in
+    /// slices without a table nor between the unknowns of one node, which are stored whole.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for a matrix of another graph, for a value that the type cannot hold, and in the symmetric form for a matrix
+    /// that is not symmetric; the values are then arbitrary.
     fn update(&mut self, space: &Threads, a: &CrsMatrix) -> Result<bool> {
-        HostSlices::update(self, space, a)
+        if !self.graph.is_copy_of(a.graph()) {
+            return Err(Error::Invalid("HostSlices::update: the matrix has another graph than the slices".into()));
+        }
+        host_update::update(space, &self.layout, a, self.symmetric, &mut self.values[self.lead..])
     }
 
     /// Rows in slices without a table.

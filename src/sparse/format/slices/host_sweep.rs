@@ -146,10 +146,11 @@ fn add_terms<V: StoredValue>(y: &mut [f64], values: &[V; SLICE], x: &[f64; SLICE
 
 #[cfg(test)]
 mod tests {
+    use super::super::host_slices::HostSlices;
     use super::super::host_tests::{box_columns, on, stored};
     use crate::blas::Reductions;
     use crate::space::{Serial, Threads};
-    use crate::sparse::{Format, HostSlices, Precision, RowProduct};
+    use crate::sparse::{Format, Precision, RowProduct};
 
     /// Sweeps would begin in all rows before their own.
     #[test]

@@ -1,6 +1,6 @@
 //! Every storage on hosts against sums over the entries of the matrix.
 
-use super::*;
+use super::host_slices::HostSlices;
 use crate::blas::Reductions;
 use crate::space::{Serial, Threads};
 use crate::sparse::{CrsGraph, CrsMatrix, Spmv};

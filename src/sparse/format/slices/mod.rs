@@ -1,5 +1,5 @@
 //! The formats `pattern` and `symmetric`: slices of 32 rows that share tables of column - row. Hosts lay them out anew for their vector
-//! registers ([`HostSlices`]), GPUs for warps ([`SlicedEll`]).
+//! registers, GPUs for warps ([`SlicedEll`]).
 
 mod copies;
 mod host_blocks;
@@ -18,8 +18,6 @@ mod host_tests;
 mod host_unions;
 mod host_update;
 #[cfg(feature = "cuda")]
-mod row_layout;
-#[cfg(feature = "cuda")]
 mod slice_layout;
 #[cfg(feature = "cuda")]
 mod sliced_ell;
@@ -28,13 +26,11 @@ mod sliced_operator;
 mod stored_value;
 
 pub(super) use copies::{PATTERN, SYMMETRIC};
-pub use host_slices::HostSlices;
 #[cfg(feature = "cuda")]
-pub(crate) use row_layout::RowLayout;
+pub(crate) use sliced_ell::RowLayout;
 #[cfg(feature = "cuda")]
 pub use sliced_ell::{SliceArrays, SlicedEll};
-pub use stored_value::StoredValue;
-pub(super) use stored_value::{first_fault, not_stored};
+pub(super) use stored_value::{StoredValue, first_fault, not_stored};
 #[cfg(feature = "cuda")]
 pub(super) use {
     slice_layout::{SliceLayout, WIDEST},

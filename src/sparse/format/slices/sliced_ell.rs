@@ -20,7 +20,6 @@
 //! All are exact. The order in which a row is summed depends on its slice and, in `symmetric`, on whether its table is the one of most
 //! slices. A padded entry of a table multiplies some item of x by zero, so x must be finite.
 
-use super::row_layout::RowLayout;
 use super::slice_layout::{Columns, SliceLayout};
 use crate::space::ExecutionSpace;
 use crate::space::cuda::{Cuda, CudaArray, CudaMemory, Grid, arguments};
@@ -58,6 +57,31 @@ pub struct SliceArrays {
     pub offsets: Vec<i32>,
     /// Listed columns, [`u32::MAX`] for padding.
     pub columns: Vec<u32>,
+}
+
+/// Layout of a matrix's values: value `k` of row r is `starts[r >> shift] + r % 2^shift + (k << shift)`. CRS has shift 0, slices
+/// of 32 rows have shift 5.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RowLayout<'a> {
+    pub rows: usize,
+    pub starts: &'a CudaArray<u64>,
+    pub shift: u32,
+    /// Whether rows lack the entries that other rows store, of a symmetric matrix.
+    pub halves: bool,
+    /// Number of values, padding included.
+    pub len: usize,
+}
+
+impl<'a> RowLayout<'a> {
+    /// The layout of a matrix in CRS.
+    pub fn of_graph(graph: &'a CrsGraph<CudaMemory>) -> Self {
+        RowLayout { rows: graph.rows(), starts: graph.row_map(), shift: 0, halves: false, len: graph.nnz() }
+    }
+
+    /// Number of starts that the layout needs.
+    pub fn starts_len(&self) -> usize {
+        self.rows.div_ceil(1 << self.shift) + 1
+    }
 }
 
 impl<V: DeviceValue> SlicedEll<V> {
