@@ -217,11 +217,10 @@ fn a_pattern_that_lacks_a_pair_is_refused_and_the_pair_named() {
 fn one_missing_pair_among_many_is_found() {
     let nodes = (0..6000u32).flat_map(|e| [e, e + 1]).collect();
     let table = ElemNode::new(nodes, 2, 6001).unwrap();
-    let (row_map, entries) =
-        Arc::unwrap_or_clone(build(&Serial, &table, 6001, Strategy::Sort).unwrap().crs).into_arrays();
+    let whole = build(&Serial, &table, 6001, Strategy::Sort).unwrap().crs;
     for row in [0usize, 2047, 2048, 5999] {
         // Without the entry (row, row + 1), the last one of its row.
-        let (mut row_map, mut entries) = (row_map.clone(), entries.clone());
+        let (mut row_map, mut entries) = (whole.row_map().to_vec(), whole.entries().to_vec());
         assert_eq!(entries.remove(row_map[row + 1] as usize - 1), row as u32 + 1);
         row_map[row + 1..].iter_mut().for_each(|offset| *offset -= 1);
         let crs = CrsGraph::new(row_map, entries, 6001).unwrap();

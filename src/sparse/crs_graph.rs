@@ -96,11 +96,6 @@ impl CrsGraph {
         let copy = CrsGraph::from_parts(self.rows, self.columns, self.nnz, row_map, entries);
         Ok(CrsGraph { number: self.number, ..copy })
     }
-
-    /// Returns the arrays `(row_map, entries)`.
-    pub fn into_arrays(self) -> (Vec<RowOffset>, Vec<LocalOrdinal>) {
-        (self.row_map, self.entries)
-    }
 }
 
 impl<M: MemorySpace> CrsGraph<M> {

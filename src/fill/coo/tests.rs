@@ -68,8 +68,8 @@ fn check<I: CooIndex>(rows: usize, columns: usize, i: &[I], j: &[I], case: &str)
         plan.set_values(&space, &values, Sum::Into, &mut matrix).unwrap();
         assert_same(&plan, matrix.values(), &by_map(pairs(), &values, 0.1), &case);
         // Columns of rows are checked as those of a caller are.
-        let (row_map, entries) = (**plan.graph()).clone().into_arrays();
-        crate::sparse::CrsGraph::new(row_map, entries, columns).unwrap();
+        let graph = plan.graph();
+        crate::sparse::CrsGraph::new(graph.row_map().to_vec(), graph.entries().to_vec(), columns).unwrap();
         let (mut sums, mut expected) = (vec![f64::NAN; rows], vec![0.0; rows]);
         plan.sum_rows(&space, &values, Sum::Overwrite, &mut sums).unwrap();
         for ((i, j), value) in pairs().zip(&values).filter(|((i, j), _)| *i >= 0 && *j >= 0) {

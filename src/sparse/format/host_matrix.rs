@@ -45,11 +45,6 @@ impl HostMatrix {
         &self.crs
     }
 
-    /// Returns the matrix that assembly wrote.
-    pub fn into_assembled(self) -> CrsMatrix {
-        self.crs
-    }
-
     /// Returns the matrix that assembly writes, writable.
     pub fn assembled_mut(&mut self) -> &mut CrsMatrix {
         self.copied = None;
