@@ -8,17 +8,18 @@
 
 mod mpi_device;
 mod nccl;
+mod pack;
 mod peer;
 
-use super::kernel_files::HALO;
 use super::staged::Staged;
 use super::transport::not_here;
 use super::{Communicator, Link, Staging, Transport, agree};
 use crate::blas::Reductions;
 use crate::error::check_at_least;
-use crate::space::cuda::{Cuda, CudaArray, Grid, arguments};
+use crate::space::cuda::{Cuda, CudaArray};
 use crate::space::{ExecutionSpace, Threads, allowed_cores};
 use crate::{Error, LocalOrdinal, Result};
+use pack::pack;
 use std::ops::Range;
 use std::time::Duration;
 
@@ -109,18 +110,4 @@ impl Staging for Cuda {
             },
         ))
     }
-}
-
-/// Threads per block, as in the kernel.
-const THREADS: u32 = 256;
-
-/// buffer[k] = x[send[k]]
-fn pack(space: &Cuda, send: &CudaArray<LocalOrdinal>, x: &CudaArray<f64>, buffer: &mut CudaArray<f64>) -> Result<()> {
-    let count = send.len();
-    space.launch(&HALO, "pack", Grid::cover(count, THREADS), arguments![count as u64, send, x, buffer])
-}
-
-/// Does `work` for at most so many slots at a time: GMRES sums a product with each vector of its basis.
-fn in_parts(slots: Range<usize>, most: usize, mut work: impl FnMut(Range<usize>) -> Result<()>) -> Result<()> {
-    slots.clone().step_by(most).try_for_each(|first| work(first..slots.end.min(first + most)))
 }

@@ -6,7 +6,7 @@
 //! ```
 //! The host waits for the packed values and for the messages, so an iteration is no part of a CUDA graph.
 
-use super::{THREADS, pack};
+use super::pack::{THREADS, pack};
 use crate::comm::kernel_files::HALO;
 use crate::comm::staged::send_list;
 use crate::comm::{Communicator, Exchange, HaloExchange, Link, Map, MessageMemory, Transport, agree};

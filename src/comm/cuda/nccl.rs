@@ -5,7 +5,7 @@
 //! sum        ncclAllGather -> sum in the order of the ranks             the same bits on all ranks and in every run
 //! ```
 
-use super::{THREADS, in_parts, pack};
+use super::pack::{THREADS, in_parts, pack};
 use crate::blas::Reductions;
 use crate::comm::kernel_files::HALO;
 use crate::comm::node::one_gpu_each;

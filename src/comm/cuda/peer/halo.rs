@@ -3,7 +3,7 @@
 use super::pieces::{Message, WORDS, flag_bytes, pieces};
 use super::shared::Shared;
 use super::windows::Windows;
-use crate::comm::cuda::THREADS;
+use crate::comm::cuda::pack::THREADS;
 use crate::comm::kernel_files::HALO;
 use crate::comm::staged::send_list;
 use crate::comm::{Communicator, HaloExchange, Map, agree};

@@ -18,7 +18,7 @@ mod pieces;
 mod shared;
 mod windows;
 
-use super::{THREADS, in_parts};
+use super::pack::{THREADS, in_parts};
 use crate::blas::Reductions;
 use crate::comm::kernel_files::HALO;
 use crate::comm::node::one_gpu_each;

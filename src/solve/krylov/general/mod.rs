@@ -8,63 +8,16 @@ mod bicgstab;
 mod gmres;
 #[cfg(test)]
 mod tests;
+mod workspace;
 
 use super::cg::CgParams;
-use super::method::Method;
 use super::{LinearSystem, SolveInfo};
 use crate::blas::{Blas, Reductions};
 use crate::solve::Reason;
 use crate::solve::reason::is_zero;
 use crate::space::{Array, MemorySpace, Slice};
 use crate::{Error, Result};
-use bicgstab::bicgstab;
-use gmres::gmres;
-
-/// The vectors and scalars of a method, allocated before its collective calls.
-#[derive(Debug)]
-pub(crate) struct KrylovWorkspace<S: Blas> {
-    method: Method,
-    /// M^-1 v for the product with A: has room for ghosts.
-    z: Array<S, f64>,
-    sums: Reductions<S>,
-    vectors: Vec<Array<S, f64>>,
-}
-
-impl<S: Blas> KrylovWorkspace<S> {
-    /// Allocates for these numbers of owned and of all unknowns; nothing but scalars for CG, which has a workspace of its own.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory).
-    pub(crate) fn new(space: &S, method: Method, rows: usize, columns: usize) -> Result<Self> {
-        let (vectors, columns) = (method.vectors(), if method == Method::Cg { 0 } else { columns });
-        // The last slot takes the sum of a product, which no method needs.
-        let sums = Reductions::new(space, rows, vectors.max(3) + 1)?;
-        let vectors = (0..vectors).map(|_| space.zeros(rows)).collect::<Result<_>>()?;
-        Ok(KrylovWorkspace { method, z: space.zeros(columns)?, sums, vectors })
-    }
-
-    /// Solves A x = b from the given x by the method of the workspace, which is not CG. A solve that ends with an error after its first sum
-    /// leaves its numbers in `stopped`.
-    pub(crate) fn solve(
-        &mut self,
-        space: &S,
-        system: &mut LinearSystem<'_, S>,
-        x: &mut Slice<S, f64>,
-        params: CgParams,
-        observe: &mut dyn FnMut(usize, f64),
-        stopped: &mut Option<SolveInfo>,
-    ) -> Result<SolveInfo> {
-        let KrylovWorkspace { method, z, sums, vectors } = self;
-        let name = if *method == Method::BiCgStab { "BiCGStab" } else { "GMRES" };
-        let mut solve = Solve { space, system, method: name, x, z, sums, params, info: SolveInfo::default() };
-        let solved = match *method {
-            Method::Gmres { restart } => gmres(&mut solve, vectors, restart, observe),
-            Method::BiCgStab | Method::Cg => bicgstab(&mut solve, vectors, observe),
-        };
-        *stopped = (solved.is_err() && solve.info.target > 0.0).then_some(solve.info);
-        solved.map(|()| solve.info)
-    }
-}
+pub(crate) use workspace::KrylovWorkspace;
 
 /// A system with the scratch of its solve and the numbers so far.
 struct Solve<'a, 'x, S: Blas> {
