@@ -252,15 +252,7 @@ struct Echo {
 }
 
 impl Communicator for Echo {
-    fn rank(&self) -> usize {
-        0
-    }
-    fn size(&self) -> usize {
-        1
-    }
-    fn rank_on_node(&self) -> usize {
-        0
-    }
+    support::rank!(0 of 1);
     /// As if the caches were shared by many ranks, so that the triad's arrays are short.
     fn ranks_on_node(&self) -> usize {
         64
@@ -269,7 +261,6 @@ impl Communicator for Echo {
         self.summed.borrow_mut().extend_from_slice(values);
         values.iter_mut().for_each(|value| *value *= 3.0);
     }
-    fn all_max(&self, _: &mut [f64]) {}
     fn all_sum_u64(&self, values: &mut [u64]) {
         values.iter_mut().for_each(|value| *value *= 3);
     }
@@ -279,12 +270,8 @@ impl Communicator for Echo {
     fn all_gather(&self, mine: &[f64]) -> Result<Vec<f64>> {
         Ok(mine.to_vec())
     }
-    fn barrier(&self) {}
     fn exchange(&self, map: &Map) -> Result<Box<dyn Exchange>> {
         Solo.exchange(map)
-    }
-    fn abort(&self, code: i32) -> ! {
-        panic!("abort with {code}")
     }
 }
 

@@ -29,28 +29,7 @@ impl std::fmt::Debug for Noting<'_> {
 }
 
 impl Communicator for Noting<'_> {
-    fn rank(&self) -> usize {
-        0
-    }
-    fn size(&self) -> usize {
-        1
-    }
-    fn rank_on_node(&self) -> usize {
-        0
-    }
-    fn ranks_on_node(&self) -> usize {
-        1
-    }
-    fn all_sum(&self, _: &mut [f64]) {}
-    fn all_max(&self, _: &mut [f64]) {}
-    fn all_sum_u64(&self, _: &mut [u64]) {}
-    fn node_sum(&self, value: u64) -> u64 {
-        value
-    }
-    fn all_gather(&self, mine: &[f64]) -> Result<Vec<f64>> {
-        Ok(mine.to_vec())
-    }
-    fn barrier(&self) {}
+    support::rank!(0 of 1, alone);
     fn enter_phase(&self, name: &str) {
         let mut phases = self.phases.borrow_mut();
         if let Some((_, peak)) = phases.last_mut() {
@@ -61,9 +40,6 @@ impl Communicator for Noting<'_> {
     }
     fn exchange(&self, map: &Map) -> Result<Box<dyn Exchange>> {
         Solo.exchange(map)
-    }
-    fn abort(&self, code: i32) -> ! {
-        std::process::exit(code)
     }
 }
 

@@ -1,10 +1,11 @@
-//! Shared by the tests of all packages: starting programs, random numbers, skipped tests. The crate does not use minifenl, so that
+//! Shared by the tests of all packages: starting programs, random numbers, ranks, skipped tests. The crate does not use minifenl, so that
 //! unit tests of the library can use it without compiling the library twice.
 
 mod launched;
 mod mutate;
 mod programs;
 mod random;
+mod ranks;
 mod skip;
 
 pub use launched::{Launched, run_cases};
