@@ -191,7 +191,10 @@ fn weak_scaling_shares_are_about_equal() {
 #[test]
 fn what_does_not_fit_is_refused_before_it_is_made() {
     let refused = |nodes, ranks| BoxPart::new(&spec(nodes), 0, ranks).unwrap_err().to_string();
-    assert!(refused([2000; 3], 1).contains("32 bits"));
+    assert!(refused([2000; 3], 1).contains("a rank's nodes needs 8000000000 ids"));
+    // 8 table entries per element: 536,870,912 elements have 2^32, and one less fits.
+    assert!(refused([1025, 1025, 513], 1).contains("element-node table entries needs 4294967296 ids"));
+    assert!(BoxPart::new(&spec([1024, 1024, 514]), 0, 1).is_ok());
     assert!(refused([2; 3], 16).contains("too many ranks"));
     assert!(BoxPart::new(&spec([3; 3]), 2, 2).is_err());
 }
@@ -297,20 +300,21 @@ fn the_spacing_follows_every_edge_and_the_axis_alone() {
 
 #[test]
 fn numbers_by_global_id_are_the_same_on_every_partition() {
-    let nodes = [7, 6, 5];
+    // Above one chunk of nodes.
+    let (nodes, count) = ([17, 16, 19], 5168);
     let of_whole = |fields: usize| {
         let mesh = Mesh::new(&Serial, BoxPart::new(&spec(nodes), 0, 1).unwrap()).unwrap();
-        let mut numbers = vec![0.0; 210 * fields];
+        let mut numbers = vec![0.0; count * fields];
         Serial.scatter_by_id(&mesh, 5, fields, &mut numbers).unwrap();
         numbers
     };
     // Neither nodes nor their fields share a number.
-    for (fields, mean) in [(1, 30.0), (3, 50.0)] {
+    for (fields, mean) in [(1, 125.0), (3, 216.0)] {
         let mut numbers = of_whole(fields);
         assert!(numbers.iter().all(|x| x.abs() < 1.0) && numbers.iter().sum::<f64>().abs() < mean);
         numbers.sort_by(f64::total_cmp);
         numbers.dedup();
-        assert_eq!(numbers.len(), 210 * fields);
+        assert_eq!(numbers.len(), count * fields);
     }
     let whole = of_whole(1);
     for rank in 0..3 {

@@ -6,7 +6,7 @@
 use crate::thread_ranks::{Ranks, on_ranks};
 use minifenl::comm::{Communicator, GlobalMap, Links, agree};
 use minifenl::faults::{Kind, Plan, set};
-use minifenl::run::deck::{Choice, Nodes, Preconditioning, Preset, ProblemKind};
+use minifenl::run::deck::{Choice, Nodes, Operator, Preconditioning, Preset, ProblemKind};
 use minifenl::run::{Deck, Device, dry_run, silent, solution_on, solve_on, strategies_on};
 use minifenl::solve::{NearNull, SmoothedAggregation};
 use minifenl::space::{Serial, Threads};
@@ -93,15 +93,17 @@ fn deck(kind: ProblemKind, preconditioning: Preconditioning) -> Deck {
 
 #[test]
 fn no_rank_leaves_the_set_up_of_a_preconditioner_alone() {
-    for (kind, preconditioning) in [
-        (ProblemKind::Heat, Preconditioning::Multigrid),
-        (ProblemKind::Heat, Preconditioning::Algebraic),
-        (ProblemKind::Heat, Preconditioning::Cholesky),
-        (ProblemKind::Elasticity, Preconditioning::Jacobi),
-        (ProblemKind::Minife, Preconditioning::Jacobi),
+    for (kind, preconditioning, operator) in [
+        (ProblemKind::Heat, Preconditioning::Multigrid, Operator::Assembled),
+        (ProblemKind::Heat, Preconditioning::Algebraic, Operator::Assembled),
+        (ProblemKind::Heat, Preconditioning::Cholesky, Operator::Assembled),
+        (ProblemKind::Elasticity, Preconditioning::Jacobi, Operator::Assembled),
+        (ProblemKind::Minife, Preconditioning::Jacobi, Operator::Assembled),
+        (ProblemKind::Poisson, Preconditioning::Jacobi, Operator::MatrixFree),
     ] {
-        let deck = deck(kind, preconditioning);
-        let what = format!("{kind}, {preconditioning}");
+        let mut deck = deck(kind, preconditioning);
+        deck.cg.operator = operator;
+        let what = format!("{kind}, {preconditioning}, {operator}");
         let ends = walk(&what, |comm| solve_on(&Serial, &deck, comm, &silent).map(drop));
         assert!(ends.agreed > 100, "{what}: {ends:?}");
     }

@@ -92,6 +92,10 @@ fn nodes_threads_and_device_of_one_rank_are_named() {
         let ended = start(&[rank(&[PROGRAM], &first), rank(&[PROGRAM], &other)]).end();
         assert_refused(&ended, &["rank 1 differs", words]);
     }
+    // A pool that one rank cannot start: no address space has stacks of 2^47 bytes.
+    let two = [PROGRAM, "--nodes", "6", "--device", "cpu", "--threads", "2"];
+    let ended = start(&[two.to_vec(), rank(&["env", "RUST_MIN_STACK=140737488355328"], &two)]).end();
+    assert_refused(&ended, &["threads: cannot start a pool of 2"]);
 }
 
 #[test]

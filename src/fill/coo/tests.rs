@@ -247,6 +247,7 @@ fn constrained_sums_equal_dense_products() {
             (0..dofs).flat_map(|i| (0..dofs).map(move |j| (i, j))).map(|(i, j)| c[i][p] * a[i][j] * c[j][q]).sum()
         };
         assert!(combinations.pairs(&[dofs as i64], &[0]).unwrap_err().to_string().starts_with("i[0] is"));
+        assert!(combinations.pairs(&[0], &[dofs as i64]).unwrap_err().to_string().starts_with("j[0] is"));
         assert!(combinations.pairs(&[0], &[0, 0]).unwrap_err().to_string().contains("`j`"));
         assert!(combinations.pairs(&i, &j).unwrap().values(&vec![0.0; values.len() + 1]).is_err());
         for threads in [1, 3] {

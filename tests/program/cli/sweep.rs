@@ -135,6 +135,8 @@ fn mistakes_in_a_sweep_are_found_before_the_work() {
         (&["--nodes", "5", "--csv", "no/such/dir/s.csv"], "--csv: no/such/dir/s.csv: No such file"),
         (&["--nodes", "5", "--input", "no/such/deck.toml"], "--input: no/such/deck.toml: No such file"),
         (&["--nodes", "5", "--report", "-"], "--report FILE"),
+        (&["--nodes", "5", "--append", csv], "leave out --vtk, --append"),
+        (&["--nodes", "5", "--vtk", "x.vtu"], "leave out --vtk, --append"),
     ] {
         let (code, out, err) = run(&[&SWEEP[..], words].concat());
         assert_eq!((code, out.as_str(), err.lines().count()), (2, "", 1), "{words:?}: {err}");

@@ -95,9 +95,10 @@ mod tests {
     #[test]
     fn masks_are_read() {
         assert_eq!(mask("0-2,7 | 9"), Some(BTreeSet::from([0, 1, 2, 7, 9])));
-        for text in ["unknown", "", "0-", "0-4000000000", "0-18446744073709551615"] {
+        for text in ["unknown", "", "0-", "65536", "0-65536", "0-18446744073709551615"] {
             assert_eq!(mask(text), None, "{text}");
         }
+        assert_eq!(mask("65535"), Some(BTreeSet::from([65535])));
         let numbers = |text: &str| count(ranges(text).unwrap());
         assert_eq!([numbers("0-3,8 | 2-5,8"), numbers("7,5-6,0-9"), numbers("5-3")], [7, 10, 0]);
     }

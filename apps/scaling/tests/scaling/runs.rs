@@ -87,28 +87,26 @@ fn refusals_are_one_line_and_code_2() {
 
 #[test]
 fn a_machine_of_four_numbers_is_predicted() {
-    let machine =
-        ["model", "--bandwidth", "10", "--latency", "2", "--link", "5", "--flops", "30", "--nodes-per-rank", "4"];
-    let output = scaling(&[&machine[..], &["--ranks", "1,2"]].concat());
-    let text = String::from_utf8_lossy(&output.stdout);
-    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
-    let cells = |line: &str| line.trim_matches('|').split('|').map(|cell| cell.trim().to_string()).collect::<Vec<_>>();
-    let rows: Vec<Vec<String>> = text.lines().filter(|line| line.starts_with("| ")).map(cells).collect();
-    // ranks, nodes, owned max/mean, ghosts, neighbours, ... 64 rows with 10^3 entries: 12 * 1000 + 8 * 65 + (8 + 8 + 72) * 64 bytes
-    // at 10 GB/s are 1.815 us.
-    assert_eq!(rows[2][..5], ["1", "4x4x4", "1.000", "0", "0"]);
-    assert_eq!(
-        (rows[2][6].as_str(), rows[2][10].as_str(), rows[2][12].as_str()),
-        ("0.00182", "0.00182", "1.00"),
-        "{text}"
-    );
+    let machine = ["model", "--bandwidth", "10", "--latency", "2", "--link", "5", "--flops", "30"];
+    // ranks, nodes, owned max/mean, ghosts, neighbours, ...
+    let rows = |words: &[&str]| -> Vec<Vec<String>> {
+        let output = scaling(&[&machine[..], words].concat());
+        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+        let cells = |line: &str| line.trim_matches('|').split('|').map(|cell| cell.trim().to_string()).collect();
+        let text = String::from_utf8_lossy(&output.stdout);
+        text.lines().filter(|line| line.starts_with("| ")).skip(2).map(cells).collect()
+    };
+    let found = rows(&["--nodes-per-rank", "4", "--ranks", "1,2"]);
+    // 64 rows with 10^3 entries: 12 * 1000 + 8 * 65 + (8 + 8 + 72) * 64 bytes at 10 GB/s are 1.815 us.
+    assert_eq!(found[0][..5], ["1", "4x4x4", "1.000", "0", "0"]);
+    assert_eq!([6, 10, 12].map(|at| &found[0][at]), ["0.00182", "0.00182", "1.00"], "{found:?}");
     // One message and two all-reduces of one stage: 2 and 4 us; 16 ghosts of 8 bytes at 5 GB/s.
-    assert_eq!(rows[3][..5], ["2", "4x8x4", "1.000", "16", "1"]);
-    assert_eq!(
-        (rows[3][7].as_str(), rows[3][8].as_str(), rows[3][9].as_str()),
-        ("0.00200", "0.000026", "0.00400"),
-        "{text}"
-    );
+    assert_eq!(found[1][..5], ["2", "4x8x4", "1.000", "16", "1"]);
+    assert_eq!(found[1][7..10], ["0.00200", "0.000026", "0.00400"], "{found:?}");
+    // 6 of 8 planes are those of rank 0; one all-reduce.
+    let found = rows(&["--nodes-per-rank", "4", "--ranks", "2", "--imbalance", "50", "--reductions", "1"]);
+    assert_eq!((&found[0][2], &found[0][3], &found[0][9]), (&"1.500".into(), &"16".into(), &"0.00200".into()));
+    assert_eq!(rows(&["--ranks", "1"])[0][1], "64x64x64");
 }
 
 /// At the ends of their ranges the text has no infinity and no NaN; beyond them each flag is refused.

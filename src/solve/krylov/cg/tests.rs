@@ -130,7 +130,12 @@ fn an_absolute_tolerance_ends_a_solve_whatever_the_right_side() {
         let info = solve(b, 1e-8, 1e-6).unwrap();
         assert_eq!((info.reason, info.iterations), (Reason::AbsoluteTolerance, 0), "{b}");
     }
-    assert!(matches!(solve(1e-200, 1e-8, 1e-180), Err(Error::Underflow { quantity: "||b||", .. })));
+    // A tolerance whose square underflows, too, makes no difference, wherever the solve starts.
+    let params = CgParams { absolute: 1e-180, ..CgParams::new(1e-8, 1000) };
+    for start in [0.0, 1.0] {
+        let found = run(&Serial, &difference(20, 3.0), &[1e-200; 20], &mut [start; 20], params);
+        assert!(matches!(found, Err(Error::Underflow { quantity: "||b||", .. })), "from {start}: {found:?}");
+    }
     for absolute in [-1.0, f64::NAN] {
         assert!(solve(1.0, 1e-8, absolute).unwrap_err().to_string().contains("absolute tolerance"));
     }

@@ -139,7 +139,16 @@ fn failures_are_typed() {
             "{name}: {error}"
         );
         assert!(matches!(solve(f64::NAN, tight(method)), Err(Error::NotFinite { quantity: "||b||", .. })), "{name}");
-        assert!(matches!(solve(1e-200, tight(method)), Err(Error::Underflow { quantity: "||b||", .. })), "{name}");
+        // Squares that underflow: of ||b||, with such a tolerance or without, and of the target alone.
+        for (b, rtol, atol, underflows) in
+            [(1e-200, 1e-12, 0.0, "||b||"), (1e-200, 1e-12, 1e-180, "||b||"), (1e-140, 1e-15, 0.0, "tolerance ||b||")]
+        {
+            let found = solve(b, Options { rtol, atol, ..tight(method) });
+            assert!(
+                matches!(found, Err(Error::Underflow { quantity, .. }) if quantity == underflows),
+                "{name}: {found:?}"
+            );
+        }
         let (zero, x) = solve(0.0, tight(method)).unwrap();
         assert_eq!((zero.reason, zero.iterations, x), (Reason::Zero, 0, vec![0.0; n]), "{name}");
         let info = solve(1.0, Options { rtol: 0.0, atol: 1e-6, ..tight(method) }).unwrap().0;

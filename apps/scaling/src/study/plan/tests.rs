@@ -71,9 +71,19 @@ fn a_study_of_foreign_numbers_or_words_is_refused() {
     for (study, words) in [
         (Study { repeats: 1_000_000_000, ..study() }, "4000000000 runs"),
         (Study { repeats: usize::MAX, ..study() }, "expected at most 100000"),
-        (Study { ranks: vec![1, 100_000_000], ..study() }, "--ranks 100000000: expected 1 to 1000000"),
+        (
+            Study {
+                ranks: (1..=10).collect(),
+                threads: (1..=10).collect(),
+                imbalance: (0..10).collect(),
+                repeats: 101,
+                ..study()
+            },
+            "101000 runs",
+        ),
+        (Study { ranks: vec![1, 1_000_001], ..study() }, "--ranks 1000001: expected 1 to 1000000"),
         (Study { ranks: vec![0], ..study() }, "--ranks 0: expected"),
-        (Study { threads: vec![1 << 40], ..study() }, "--threads 1099511627776: expected 1 to 65536"),
+        (Study { threads: vec![65537], ..study() }, "--threads 65537: expected 1 to 65536"),
         (Study { device: "cpu\ntouch x".into(), ..study() }, "--device `cpu\\ntouch x`: expected text without"),
         (Study { flags: vec!["--report".into(), "\u{1b}[2J".into()], ..study() }, "flags of minifenl `\\u{1b}[2J`"),
     ] {
@@ -85,6 +95,7 @@ fn a_study_of_foreign_numbers_or_words_is_refused() {
         let error = Study::read(folder.path()).unwrap_err().to_string();
         assert!(error.contains("study.json: not a study: ") && error.contains("expected"), "{error}");
     }
+    assert!(Study { threads: vec![65536], repeats: 50_000, ..study() }.check().is_ok(), "limits are within limits");
     // Two that are within limits may have too many runs together.
     let folder = tempfile::tempdir().unwrap();
     Study { ranks: (1..=300).collect(), threads: vec![1], nodes: [80; 3], repeats: 1, ..study() }
