@@ -256,8 +256,15 @@ mod tests {
                     "{name}: {row} {column} {found:?} {expected}"
                 );
             }
+            // Each dof of a node has the entries of the node.
+            let expanded = |one: &Entries, dofs: u64| -> Entries {
+                let of_dof = |dof: u64| {
+                    one.iter().map(move |(&(row, column), &weight)| ((dofs * row + dof, dofs * column + dof), weight))
+                };
+                (0..dofs).flat_map(of_dof).collect()
+            };
             for (ranks, dofs) in [(2, 1), (5, 1), (3, 3)] {
-                let alone = both(&Solo, dofs);
+                let alone = [&whole, &back].map(|one| expanded(one, dofs as u64));
                 let parts = on_ranks(ranks, |comm| both(comm, dofs));
                 for (which, alone) in alone.iter().enumerate() {
                     let joined: Entries = parts.iter().flat_map(|part| part[which].clone()).collect();

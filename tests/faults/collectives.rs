@@ -6,7 +6,9 @@
 use crate::thread_ranks::{Ranks, on_ranks};
 use minifenl::comm::{Communicator, GlobalMap, Links, agree};
 use minifenl::faults::{Kind, Plan, set};
-use minifenl::run::deck::{Choice, Nodes, Operator, Preconditioning, Preset, ProblemKind};
+use minifenl::fill::{DistributedCoo, ElementIndices};
+use minifenl::mesh::MeshPart;
+use minifenl::run::deck::{Choice, Nodes, Preconditioning, Preset, ProblemKind};
 use minifenl::run::{Deck, Device, dry_run, silent, solution_on, solve_on, strategies_on};
 use minifenl::solve::{NearNull, SmoothedAggregation};
 use minifenl::space::{Serial, Threads};
@@ -93,17 +95,15 @@ fn deck(kind: ProblemKind, preconditioning: Preconditioning) -> Deck {
 
 #[test]
 fn no_rank_leaves_the_set_up_of_a_preconditioner_alone() {
-    for (kind, preconditioning, operator) in [
-        (ProblemKind::Heat, Preconditioning::Multigrid, Operator::Assembled),
-        (ProblemKind::Heat, Preconditioning::Algebraic, Operator::Assembled),
-        (ProblemKind::Heat, Preconditioning::Cholesky, Operator::Assembled),
-        (ProblemKind::Elasticity, Preconditioning::Jacobi, Operator::Assembled),
-        (ProblemKind::Minife, Preconditioning::Jacobi, Operator::Assembled),
-        (ProblemKind::Poisson, Preconditioning::Jacobi, Operator::MatrixFree),
+    for (kind, preconditioning) in [
+        (ProblemKind::Heat, Preconditioning::Multigrid),
+        (ProblemKind::Heat, Preconditioning::Algebraic),
+        (ProblemKind::Heat, Preconditioning::Cholesky),
+        (ProblemKind::Elasticity, Preconditioning::Jacobi),
+        (ProblemKind::Minife, Preconditioning::Jacobi),
     ] {
-        let mut deck = deck(kind, preconditioning);
-        deck.cg.operator = operator;
-        let what = format!("{kind}, {preconditioning}, {operator}");
+        let deck = deck(kind, preconditioning);
+        let what = format!("{kind}, {preconditioning}");
         let ends = walk(&what, |comm| solve_on(&Serial, &deck, comm, &silent).map(drop));
         assert!(ends.agreed > 100, "{what}: {ends:?}");
     }
@@ -122,6 +122,19 @@ fn no_rank_leaves_a_study_a_forecast_or_the_files_of_a_mesh_alone() {
     assert!(ends.aborted == 0, "{ends:?}");
     let ends = walk("vtk", |comm| solution_on(&Serial, &deck, comm, &silent)?.write_vtu(&path, &deck, comm));
     assert!(ends.agreed > 50, "{ends:?}");
+}
+
+/// Rank r owns id r and has an element of it and the next; so have the pairs of a distributed sum.
+#[test]
+fn no_rank_leaves_parts_of_a_mesh_or_sums_over_ranks_alone() {
+    let ids = |comm: &Ranks| [comm.rank() as u64, (comm.rank() as u64 + 1) % RANKS as u64];
+    let ends = walk("parts", |comm| MeshPart::from_elements(comm, &ids(comm)[..1], &ids(comm), 2).map(drop));
+    assert!(ends.agreed > 20 && ends.aborted == 0, "{ends:?}");
+    let ends = walk("sums", |comm| {
+        let indices = ElementIndices { indices: &ids(comm), per_elem: 2 };
+        DistributedCoo::from_elements(&Serial, comm, &ids(comm)[..1], indices, indices).map(drop)
+    });
+    assert!(ends.agreed > 20 && ends.aborted == 0, "{ends:?}");
 }
 
 /// A second difference of 3 times 300 unknowns, whose levels are made once and refilled.
