@@ -4,9 +4,7 @@
 KERNEL __launch_bounds__(THREADS) dot(u64 n, const double* x, const double* y, const double* stop, const u64* ranks,
                                       double* partials, u32 slot, double* scalars, u32* ticket) {
     if (is_stopped(stop)) return;
-    const double2 *x2 = (const double2*)x, *y2 = (const double2*)y;
-    double sum = 0, total;
-    for_pairs(n, [&](u64 i) { double2 a = x2[i], b = y2[i]; sum += a.x * b.x + a.y * b.y; }, [&](u64 i) { sum += x[i] * y[i]; });
+    double sum = for_items(n, [](double x, double y) { return x * y; }, x, y), total;
     if (grid_sum_of_ranks<THREADS>(sum, partials, ticket, ranks, total)) scalars[slot] = total;
 }
 
@@ -24,50 +22,31 @@ KERNEL __launch_bounds__(THREADS) max_abs(u64 n, const double* x, double* partia
 
 // y = value
 KERNEL __launch_bounds__(THREADS) fill(u64 n, double value, double* y) {
-    double2* y2 = (double2*)y;
-    for_pairs(n, [&](u64 i) { y2[i] = make_double2(value, value); }, [&](u64 i) { y[i] = value; });
+    for_items(n, [&](double& y) { return y = value; }, y);
 }
 
 // z = alpha x + beta y; z may be x or y.
 KERNEL __launch_bounds__(THREADS) axpby(u64 n, double alpha, const double* x, double beta, const double* y, double* z) {
-    const double2 *x2 = (const double2*)x, *y2 = (const double2*)y;
-    double2* z2 = (double2*)z;
-    for_pairs(
-        n,
-        [&](u64 i) { double2 a = x2[i], b = y2[i]; z2[i] = make_double2(alpha * a.x + beta * b.x, alpha * a.y + beta * b.y); },
-        [&](u64 i) { z[i] = alpha * x[i] + beta * y[i]; });
+    for_items(n, [&](double x, double y, double& z) { return z = alpha * x + beta * y; }, x, y, z);
 }
 
 // y += alpha x
 KERNEL __launch_bounds__(THREADS) axpy(u64 n, double alpha, const double* x, double* y) {
-    const double2* x2 = (const double2*)x;
-    double2* y2 = (double2*)y;
-    for_pairs(
-        n,
-        [&](u64 i) { double2 a = x2[i], b = y2[i]; y2[i] = make_double2(b.x + alpha * a.x, b.y + alpha * a.y); },
-        [&](u64 i) { y[i] += alpha * x[i]; });
+    for_items(n, [&](double x, double& y) { return y += alpha * x; }, x, y);
 }
 
 // d = alpha d + beta w (b - y), x += d; if y is null, x = d = beta w b.
 KERNEL __launch_bounds__(THREADS) relax(u64 n, double alpha, double beta, const double* w, const double* b, const double* y,
                                         double* d, double* x) {
-    const double2 *w2 = (const double2*)w, *b2 = (const double2*)b, *y2 = (const double2*)y;
-    double2 *d2 = (double2*)d, *x2 = (double2*)x;
     if (y == nullptr) {
-        for_pairs(
-            n,
-            [&](u64 i) { double2 u = w2[i], v = b2[i]; d2[i] = x2[i] = make_double2(beta * u.x * v.x, beta * u.y * v.y); },
-            [&](u64 i) { d[i] = x[i] = beta * w[i] * b[i]; });
+        for_items(n, [&](double w, double b, double& d, double& x) { return d = x = beta * w * b; }, w, b, d, x);
         return;
     }
-    for_pairs(
-        n,
-        [&](u64 i) {
-            double2 u = w2[i], v = b2[i], a = y2[i], e = d2[i], z = x2[i];
-            e.x = alpha * e.x + beta * u.x * (v.x - a.x), e.y = alpha * e.y + beta * u.y * (v.y - a.y);
-            d2[i] = e, x2[i] = make_double2(z.x + e.x, z.y + e.y);
-        },
-        [&](u64 i) { d[i] = alpha * d[i] + beta * w[i] * (b[i] - y[i]), x[i] += d[i]; });
+    auto step = [&](double w, double b, double y, double& d, double& x) {
+        d = alpha * d + beta * w * (b - y);
+        return x += d;
+    };
+    for_items(n, step, w, b, y, d, x);
 }
 
 // STREAM's triad: a = b + factor c. Two loads per array are in flight in each thread; no item is used twice, so the accesses are

@@ -31,22 +31,12 @@ KERNEL __launch_bounds__(THREADS, 8) cg_step(u64 n, u32 rz, u32 rr_new, const do
         return;
     }
     // Every block divides by itself: one more launch for a single division would cost more.
-    double alpha = __ldcg(scalars + rz) / pq, sum = 0, total;
-    const double2 *p2 = (const double2*)p, *q2 = (const double2*)q;
-    double2 *x2 = (double2*)x, *r2 = (double2*)r;
-    for_pairs(
-        n,
-        [&](u64 i) {
-            double2 a = p2[i], b = q2[i], c = x2[i], d = r2[i];
-            c.x += alpha * a.x, c.y += alpha * a.y;
-            d.x -= alpha * b.x, d.y -= alpha * b.y;
-            x2[i] = c, r2[i] = d;
-            sum += d.x * d.x + d.y * d.y;
-        },
-        [&](u64 i) {
-            x[i] += alpha * p[i], r[i] -= alpha * q[i];
-            sum += r[i] * r[i];
-        });
+    double alpha = __ldcg(scalars + rz) / pq, total;
+    auto step = [&](double p, double q, double& x, double& r) {
+        x += alpha * p, r -= alpha * q;
+        return r * r;
+    };
+    double sum = for_items(n, step, p, q, x, r);
     if (grid_sum_of_ranks<THREADS>(sum, partials, ticket, ranks, total)) scalars[rr_new] = total;
 }
 
@@ -66,10 +56,6 @@ KERNEL __launch_bounds__(THREADS) cg_direction(u64 n, u32 rr, u32 top, u32 botto
     }
     if (state != 0) return;
     double beta = __ldcg(scalars + top) / __ldcg(scalars + bottom);
-    const double2* z2 = (const double2*)z;
-    double2* p2 = (double2*)p;
     // From the end: the L2 still holds the last items of r and p from cg_step, and holds the first of p for the product.
-    for_pairs_from_end(
-        n, [&](u64 i) { double2 a = z2[i], b = p2[i]; p2[i] = make_double2(a.x + beta * b.x, a.y + beta * b.y); },
-        [&](u64 i) { p[i] = z[i] + beta * p[i]; });
+    for_items_from_end(n, [&](double z, double& p) { return p = z + beta * p; }, z, p);
 }
