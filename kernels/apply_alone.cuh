@@ -2,23 +2,11 @@
 
 #if GROUP == 0 && EDGE != 2
 
-// The basis at the points, then weights; the same in memory.
-struct Tables {
-    double basis[POINTS][NODES][TERMS];
-    double weights[POINTS];
-};
-
-INLINE int read_again(int p) {
-    asm volatile("" : "+r"(p));
-    return p;
-}
-
 template <bool RESIDUAL>
 INLINE void apply(const Input& in, const double* parameters, const double* from, const Output& out) {
     constexpr int ALL = FIELDS<RESIDUAL>;
-    __shared__ Tables tables;
-    for (u32 i = threadIdx.x; i < sizeof(Tables) / sizeof(double); i += blockDim.x) ((double*)&tables)[i] = __ldg(from + i);
-    __syncthreads();
+    __shared__ Basis<NODES> tables;
+    load_tables(tables, from);
     u64 elem = thread_index();
     if (elem >= out.elems) return;
     const Statement equation = *(const Statement*)parameters;

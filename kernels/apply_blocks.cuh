@@ -121,11 +121,7 @@ template <bool RESIDUAL> constexpr int SHARED = 5 * FIELDS<RESIDUAL> * CUBE * GR
 
 #else
 
-// The basis at the points, then weights; the same in memory.
-struct Tables {
-    double basis[POINTS][NODES][TERMS];
-    double weights[POINTS];
-};
+using Tables = Basis<NODES>;
 
 // Nodal numbers, then those of the points.
 template <bool RESIDUAL> constexpr int NODAL = FIELDS<RESIDUAL> * NODES * GROUP;
@@ -179,8 +175,7 @@ template <bool RESIDUAL>
 INLINE void apply(const Input& in, const double* parameters, const double* from, const Output& out) {
     __shared__ Tables tables;
     __shared__ double numbers[SHARED<RESIDUAL>];
-    for (u32 i = threadIdx.x; i < sizeof(Tables) / sizeof(double); i += blockDim.x) ((double*)&tables)[i] = __ldg(from + i);
-    __syncthreads();
+    load_tables(tables, from);
     u64 first = u64(blockIdx.x) * GROUP;
     Mine mine = {first, first < out.elems ? int(least(out.elems - first, u64(GROUP))) : 0};
     const Statement equation = *(const Statement*)parameters;

@@ -1,11 +1,8 @@
 // Shared by the kernels of apply.cu: the equation at a point, inputs and outputs.
 
-constexpr int TERMS = 4, DIM = 3, THREADS = 128, ROWS = NODES * DOFS;
 // Fields that elements read: coordinates, v, and u where it is needed.
 template <bool RESIDUAL> constexpr int FIELDS = DIM + DOFS + (TANGENT && !RESIDUAL ? DOFS : 0);
 
-using Point = Array<double, DIM>;
-using Fields = Array<Field<double>, DOFS>;
 using Result = Array<Weak<double>, DOFS>;
 
 // Twin of `Equation::derivative`.
@@ -37,10 +34,7 @@ INLINE void at_point(const Statement& equation, double weight, const double (&at
     for (int a = 0; a < DIM; a++)
 #pragma unroll
         for (int b = 0; b < DIM; b++) columns[b][a] = at[a][b];
-    cross(columns[1], columns[2], inverse[0]);
-    cross(columns[2], columns[0], inverse[1]);
-    cross(columns[0], columns[1], inverse[2]);
-    double determinant = columns[0][0] * inverse[0][0] + columns[0][1] * inverse[0][1] + columns[0][2] * inverse[0][2];
+    double determinant = determinant_inverse(columns, inverse);
     // The inverse times the determinant is at hand, so both of its uses share one division.
     double reciprocal = 1 / determinant;
     Point x = {{at[0][DIM], at[1][DIM], at[2][DIM]}};
@@ -64,14 +58,7 @@ INLINE void at_point(const Statement& equation, double weight, const double (&at
     else weak = derivative_of(equation, x, v, v);
     double measure = determinant * weight;
 #pragma unroll
-    for (int c = 0; c < DOFS; c++) {
-        const auto& flux = weak[c].flux;
-#pragma unroll
-        for (int b = 0; b < DIM; b++) {
-            out[c][b] = weight * (inverse[b][0] * flux[0] + inverse[b][1] * flux[1] + inverse[b][2] * flux[2]);
-        }
-        out[c][DIM] = measure * weak[c].source;
-    }
+    for (int c = 0; c < DOFS; c++) integrand(weak[c], inverse, weight, measure, out[c]);
 }
 
 // What all threads read.

@@ -1,6 +1,5 @@
 // Shared by the kernels of equation.cu: tables of the basis, and the equation at a point.
 
-constexpr int TERMS = 4, DIM = 3, ROWS = NODES * DOFS, THREADS = 128;
 // Blocks of nodes; nodes behind the last one have g = 0.
 constexpr int BLOCKS = (NODES + BLOCK - 1) / BLOCK, PADDED = BLOCKS * BLOCK;
 // Numbers of C and W at a point.
@@ -10,19 +9,7 @@ constexpr int PARTS = LAYERS > 0 ? LAYERS : BLOCKS;
 constexpr int BLOCK_PAIRS = SYMMETRIC ? PARTS * (PARTS + 1) / 2 : PARTS * PARTS;
 [[maybe_unused]] constexpr int TILES = DOFS * DOFS * BLOCK_PAIRS;
 
-using Point = Array<double, DIM>;
-using Fields = Array<Field<double>, DOFS>;
-
-// g_k(m) at the points, then the weights of the points; the same in memory.
-struct Tables {
-    double basis[POINTS][PADDED][TERMS];
-    double weights[POINTS];
-};
-
-INLINE void load_tables(Tables& tables, const double* from) {
-    for (u32 i = threadIdx.x; i < sizeof(Tables) / sizeof(double); i += blockDim.x) ((double*)&tables)[i] = __ldg(from + i);
-    __syncthreads();
-}
+using Tables = Basis<PADDED>;
 
 // Whether the derivative may differ from zero.
 __device__ constexpr bool has(int c, int d, int i, int j) { return nonzero(DOFS * c + d) >> (TERMS * i + j) & 1; }
@@ -102,10 +89,7 @@ template <class Nodal> INLINE State state_at(const Tables& tables, int p, Nodal 
 #pragma unroll
     for (int a = AXES; a < DIM; a++) columns[a][a] = double(flat) / double(flat);
     double(&inverse)[DIM][DIM] = at.inverse;
-    cross(columns[1], columns[2], inverse[0]);
-    cross(columns[2], columns[0], inverse[1]);
-    cross(columns[0], columns[1], inverse[2]);
-    double determinant = columns[0][0] * inverse[0][0] + columns[0][1] * inverse[0][1] + columns[0][2] * inverse[0][2];
+    double determinant = determinant_inverse(columns, inverse);
     double reciprocal = 1 / determinant;
     at.measure = determinant * tables.weights[p];
 #pragma unroll
@@ -131,12 +115,7 @@ INLINE void at_point(const Statement& equation, const Tables& tables, int p, Nod
 #pragma unroll
     for (int c = 0; c < DOFS; c++) {
         double out[TERMS];
-        const auto& flux = weak[c].flux;
-#pragma unroll
-        for (int b = 0; b < DIM; b++) {
-            out[b] = measure * (inverse[b][0] * flux[0] + inverse[b][1] * flux[1] + inverse[b][2] * flux[2]);
-        }
-        out[DIM] = measure * weak[c].source;
+        integrand(weak[c], inverse, measure, measure, out);
         put_weak(c, out);
     }
     each_slope<DOFS, HAS_SLOPES>(equation, at.x, at.u, [&](int c, int d, const Slope<double>& slope) {
@@ -203,10 +182,4 @@ INLINE double dot(const double (&g)[TERMS], const double (&t)[TERMS], double sum
 #pragma unroll
     for (int k = 0; k < TERMS; k++) sum += g[k] * t[k];
     return sum;
-}
-
-// The value of p, which the compiler cannot know: what is read again from shared memory takes no registers meanwhile.
-INLINE int read_again(int p) {
-    asm volatile("" : "+r"(p));
-    return p;
 }

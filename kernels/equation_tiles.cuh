@@ -69,10 +69,7 @@ INLINE void sum_layers(const Layered& tables, int q, int first, int second, u64 
 
 INLINE void sum_tile(const Tables&, const double* from, int c, int d, int tile, u64 cells, const double* own, u64 capacity, double* matrices) {
     __shared__ Layered tables;
-    for (u32 i = threadIdx.x; i < sizeof(Layered) / sizeof(double); i += blockDim.x) {
-        ((double*)&tables)[i] = __ldg(from + sizeof(Tables) / sizeof(double) + i);
-    }
-    __syncthreads();
+    load_tables(tables, from + sizeof(Tables) / sizeof(double));
     if (own == nullptr) return;
     int first, second;
     blocks_of(tile, first, second);

@@ -14,13 +14,14 @@ pub static PLACES: KernelFile = kernel_file!("places", "slices.cuh");
 pub static COO: KernelFile = kernel_file!("coo");
 
 /// Element matrices of any equation; compiled for an equation and the sizes of its elements.
-pub static EQUATION: KernelFile = kernel_file!("equation", "device.cuh"; "equation_point.cuh", "equation_tiles.cuh");
+pub static EQUATION: KernelFile =
+    kernel_file!("equation", "device.cuh"; "point.cuh", "equation_point.cuh", "equation_tiles.cuh");
 /// Operands of contractions over worksets of cells; compiled for an equation, the sizes of its elements and a layout.
-pub static INTREPID: KernelFile = kernel_file!("intrepid", "device.cuh"; "equation_point.cuh");
+pub static INTREPID: KernelFile = kernel_file!("intrepid", "device.cuh"; "point.cuh", "equation_point.cuh");
 /// The Jacobian of any equation times a vector, by elements; compiled for an equation and its elements.
 pub static APPLY: KernelFile = kernel_file!(
     "apply", "device.cuh";
-    "apply_point.cuh", "apply_trilinear.cuh", "apply_alone.cuh", "apply_blocks.cuh"
+    "point.cuh", "apply_point.cuh", "apply_trilinear.cuh", "apply_alone.cuh", "apply_blocks.cuh"
 );
 /// The same as `EQUATION` on trilinear hexahedra, by contractions on tensor cores; compiled for an equation.
 pub static FILL_CONTRACTION: KernelFile = kernel_file!("fill_contraction", "element.cuh", "device.cuh", "dmma.cuh");
