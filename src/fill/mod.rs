@@ -61,7 +61,6 @@ pub use coo::{CudaCoo, DeviceIndices};
 #[cfg(feature = "cuda")]
 pub use cuda::{
     CudaAssembly, CudaEquationKernel, CudaFill, CudaModelOperator, ElementMatrices, EquationInput, EquationText,
-    HeatInput,
 };
 pub use dirichlet::{Boundary, Dirichlet};
 pub use host::{

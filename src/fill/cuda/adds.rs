@@ -3,10 +3,11 @@
 //! Scatter is bound by the rate of additions in the second-level cache, one 32-byte sector each. Therefore the lanes of a warp take
 //! neighbouring columns of a row.
 
-use super::system::{ElementMatrices, SystemView, WIDTHS, blocks};
+use super::system::{ElementMatrices, EquationInput, SystemView, WIDTHS, blocks};
 use crate::Result;
+use crate::element::equations::Heat;
+use crate::fill::Additions;
 use crate::fill::kernel_files::{FILL, HEAT};
-use crate::fill::{Additions, HeatInput};
 use crate::graph::ElemGraph;
 use crate::space::ExecutionSpace;
 use crate::space::cuda::{Cuda, CudaMemory, Grid, arguments};
@@ -28,16 +29,15 @@ pub(super) enum Adds {
 
 impl Adds {
     /// Computes and adds the heat equation's elements.
-    pub(super) fn heat(self, mut system: SystemView<'_>, input: HeatInput<'_>) -> Result<()> {
+    pub(super) fn heat(self, mut system: SystemView<'_>, input: EquationInput<'_>, heat: Heat) -> Result<()> {
         // Additions need zeros to start from.
         system.clear()?;
         let name = if matches!(self, Adds::Atomic) { "scatter_heat" } else { "racy_heat" };
         let (elems, rows, (positions, kind)) = (system.elems(), system.rows() as u64, system.positions());
         let (nodes, row_map) = (system.elem_node().nodes(), system.layout.starts);
-        let HeatInput { node_coord, temperature, heat } = input;
         #[rustfmt::skip]
         let arguments = arguments![
-            elems as u64, rows, WIDTHS[kind], nodes, positions, row_map, node_coord, temperature, heat,
+            elems as u64, rows, WIDTHS[kind], nodes, positions, row_map, input.node_coord, input.solution, heat,
             &mut *system.values, &mut *system.residual,
         ];
         system.space.launch(&HEAT, name, Grid::cover(elems, HEAT_THREADS), arguments)

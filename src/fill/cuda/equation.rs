@@ -1,59 +1,46 @@
-//! Element matrices of any equation on a GPU, and their assembly; launches `kernels/equation.cu`. Twin of the host's
-//! `EquationKernel`.
+//! Element matrices of an equation on a GPU, and their assembly. Twin of the host's element kernels.
 //!
 //! ```text
+//! kernel `fused`                 store_heat of `kernels/heat.cu`; with `Scatter` scatter_heat, which stores no matrices
 //! kernel `intrepid`              the nine contractions over worksets, see `worksets.rs`
 //! hex8, one unknown, symmetric   contract_equation of `kernels/fill_contraction.cu`, on GPUs with tensor cores for f64
-//! matrices of up to 36 entries   store_equation: one thread per element
-//! others, hex27 by layers        equation_points: coefficients at the points, one thread each, 8 (16 D^2 + 4 D) bytes per point
-//!                                equation_tiles: one thread per element and tile of at most 8 x 8 nodes
+//! others                         `kernels/equation.cu`, see `points.rs`
 //! ```
 //! The result has the same bits in every run, with `Gather` and `Colour` after assembly, too. The first use of an equation and an
 //! element compiles the kernels, in about a second, unless the cache on disk has them.
 
+use super::element_matrices::store_heat;
 use super::element_shape::ElementShape;
 use super::equation_text::EquationText;
 use super::gather::Arrays;
-use super::system::{EquationInput, SystemView, blocks};
+use super::points::PointKernels;
+use super::system::{EquationInput, SystemView};
 use super::tensor_cores::TensorContraction;
 use super::windows::Batch;
 use super::worksets::Worksets;
 use super::{CudaFill, Method};
-use crate::element::BasisTables;
+use crate::element::equations::Heat;
+use crate::element::{BasisTables, ElementType};
 use crate::error::{check_at_least, check_length};
-use crate::fill::kernel_files::EQUATION;
 use crate::fill::{ContractionCalls, Workset};
-use crate::mesh::Sizes;
-use crate::space::ExecutionSpace;
-use crate::space::cuda::{Argument, Cuda, CudaArray, CudaMemory, Grid, arguments};
+use crate::space::cuda::{Cuda, CudaArray, CudaMemory};
 use crate::sparse::{CrsMatrix, RowLayout};
 use crate::{Error, Result};
-use std::ops::Range;
 
-/// Threads per block, as in the kernels.
-const THREADS: u32 = 128;
-/// Bytes of coefficients between the two kernels. With less, launches are too small: on an H200, matrices of `hex27` with one unknown
-/// take 1.20 ns per node with a quarter of it, 0.91 with all.
-const WORK_BYTES: usize = 64 << 20;
-
-/// Contractions that take the place of the kernels of `kernels/equation.cu`.
+/// What computes element matrices.
 #[derive(Debug)]
-enum Contractions {
+enum Kernels {
+    Fused(Heat),
     OnTensorCores(TensorContraction),
     OfWorksets(Box<Worksets>),
+    AtPoints(PointKernels),
 }
 
 /// The kernels of an equation on one element type.
 #[derive(Debug)]
 pub struct CudaEquationKernel {
-    front: String,
-    contractions: Option<Contractions>,
-    parameters: CudaArray<f64>,
+    kernels: Kernels,
     shape: ElementShape,
-    tables: CudaArray<f64>,
-    /// Coefficients of `cells` elements, and their number; empty where one kernel does all.
-    work: CudaArray<f64>,
-    cells: usize,
     /// Matrices and residuals of all elements, for strategies other than `Gather`.
     stored: Option<Arrays>,
 }
@@ -85,133 +72,80 @@ impl CudaEquationKernel {
         check_length(NAME, "tables (values)", tables.values.len(), nodes * points)?;
         check_length(NAME, "tables (gradients)", tables.gradients.len(), nodes * points)?;
         let shape = ElementShape::new(dofs, text.is_symmetric(), tables)?;
-        let on_device = shape.tables(tables);
-        let contractions = match workset {
-            Some(workset) => {
-                let worksets = Worksets::new(space, text, shape, &on_device, workset)?;
-                Some(Contractions::OfWorksets(Box::new(worksets)))
-            }
-            None => TensorContraction::new(space, text, tables)?.map(Contractions::OnTensorCores),
+        let kernels = if let Some(workset) = workset {
+            Kernels::OfWorksets(Box::new(Worksets::new(space, text, shape, &shape.tables(tables), workset)?))
+        } else if let Some(contraction) = TensorContraction::new(space, text, tables)? {
+            Kernels::OnTensorCores(contraction)
+        } else {
+            Kernels::AtPoints(PointKernels::new(space, text, shape, tables)?)
         };
-        Ok(CudaEquationKernel {
-            front: text.front(&shape),
-            contractions,
-            parameters: space.upload(&text.parameters_on_device())?,
-            tables: space.upload(&on_device)?,
-            shape,
-            work: space.unfilled(0)?,
-            cells: 0,
-            stored: None,
-        })
+        Ok(CudaEquationKernel { kernels, shape, stored: None })
+    }
+
+    /// Takes the kernels made for the heat equation on trilinear hexahedra, with derivatives by hand.
+    ///
+    /// # Errors
+    /// Those of [`new`](Self::new).
+    pub fn fused(heat: Heat) -> Result<Self> {
+        let shape = ElementShape::new(1, true, &BasisTables::of(ElementType::Hex8))?;
+        Ok(CudaEquationKernel { kernels: Kernels::Fused(heat), shape, stored: None })
     }
 
     /// Compiles and loads the kernels, which otherwise happens at their first launch.
     pub(super) fn load(&mut self, space: &Cuda) -> Result<()> {
-        match &mut self.contractions {
-            Some(Contractions::OnTensorCores(contraction)) => contraction.load(space),
-            Some(Contractions::OfWorksets(worksets)) => worksets.load(space),
-            None => space.load_specialised(&EQUATION, &self.front),
+        match &mut self.kernels {
+            // Its file is compiled as it is, with others.
+            Kernels::Fused(_) => Ok(()),
+            Kernels::OnTensorCores(contraction) => contraction.load(space),
+            Kernels::OfWorksets(worksets) => worksets.load(space),
+            Kernels::AtPoints(kernels) => kernels.load(space),
         }
     }
 
     /// Returns the numbers of an element's matrix and residual that are stored.
     pub(super) fn stored_per_elem(&self) -> usize {
-        self.entries() + self.shape.rows()
+        self.stored_entries() + self.shape.rows()
     }
 
     /// Returns the calls of contractions so far.
     pub(super) fn calls(&self) -> ContractionCalls {
-        match &self.contractions {
-            Some(Contractions::OfWorksets(worksets)) => worksets.calls(),
+        match &self.kernels {
+            Kernels::OfWorksets(worksets) => worksets.calls(),
             _ => ContractionCalls::default(),
         }
     }
 
+    /// Returns whether additions to rows need no stored matrices.
+    pub(super) fn adds_at_once(&self) -> bool {
+        matches!(self.kernels, Kernels::Fused(_))
+    }
+
     /// Whether one half of each matrix is stored.
     fn is_packed(&self) -> bool {
-        self.shape.symmetric && !matches!(self.contractions, Some(Contractions::OfWorksets(_)))
+        self.shape.symmetric && !matches!(self.kernels, Kernels::OfWorksets(_))
     }
 
     /// Stored entries of a matrix.
-    fn entries(&self) -> usize {
+    fn stored_entries(&self) -> usize {
         if self.is_packed() { self.shape.entries() } else { self.shape.rows() * self.shape.rows() }
     }
 
     /// Computes the elements of a batch.
     fn batch(&mut self, space: &Cuda, input: EquationInput<'_>, batch: Batch, arrays: &mut Arrays) -> Result<()> {
-        if let Some(Contractions::OnTensorCores(contraction)) = &self.contractions {
-            return contraction.store(space, input, batch, arrays);
-        }
         let Batch { first, count, column, capacity } = batch;
         // Elements behind the last column go to the first ones.
         let head = count.min(capacity - column);
-        self.columns(space, input, first..first + head, [column, capacity], arrays)?;
-        self.columns(space, input, first + head..first + count, [0, capacity], arrays)
-    }
-
-    /// Computes elements into columns from `column` on.
-    fn columns(
-        &mut self,
-        space: &Cuda,
-        input: EquationInput<'_>,
-        elems: Range<usize>,
-        [column, capacity]: [usize; 2],
-        arrays: &mut Arrays,
-    ) -> Result<()> {
-        if elems.is_empty() {
-            return Ok(());
-        }
-        if let Some(Contractions::OfWorksets(worksets)) = &mut self.contractions {
-            return worksets.store(space, input, elems, [column, capacity], arrays);
-        }
-        let shape = self.shape;
-        let nodes = |elem: usize| Argument::from_item(input.elem_node.nodes(), elem * shape.nodes);
-        if shape.fused {
-            #[rustfmt::skip]
-            let arguments = arguments![
-                elems.len() as u64, column as u64, capacity as u64, nodes(elems.start), input.node_coord, input.solution,
-                &self.parameters, &self.tables, &mut arrays.matrices, &mut arrays.residuals,
-            ];
-            let grid = Grid::cover(elems.len(), THREADS);
-            return space.launch_specialised(&EQUATION, &self.front, "store_equation", grid, arguments);
-        }
-        self.make_room(space, elems.len())?;
-        for first in elems.clone().step_by(self.cells) {
-            let count = self.cells.min(elems.end - first);
-            #[rustfmt::skip]
-            let arguments = arguments![
-                count as u64, self.cells as u64, nodes(first), input.node_coord, input.solution, &self.parameters, &self.tables,
-                &mut self.work,
-            ];
-            let grid = Grid::new(blocks(count.div_ceil(shape.group()))?, THREADS);
-            space.launch_specialised(&EQUATION, &self.front, "equation_points", grid, arguments)?;
-            #[rustfmt::skip]
-            let arguments = arguments![
-                count as u64, self.cells as u64, (column + first - elems.start) as u64, capacity as u64, &self.tables, &self.work,
-                &mut arrays.matrices, &mut arrays.residuals,
-            ];
-            let grid = Grid::new(blocks(count.div_ceil(THREADS as usize) * shape.tiles())?, THREADS);
-            space.launch_specialised(&EQUATION, &self.front, "equation_tiles", grid, arguments)?;
+        for (elems, column) in [(first..first + head, column), (first + head..first + count, 0)] {
+            match &mut self.kernels {
+                Kernels::Fused(heat) => return store_heat(space, input, *heat, batch, arrays),
+                Kernels::OnTensorCores(contraction) => return contraction.store(space, input, batch, arrays),
+                _ if elems.is_empty() => {}
+                Kernels::OfWorksets(worksets) => worksets.store(space, input, elems, [column, capacity], arrays)?,
+                Kernels::AtPoints(kernels) => kernels.store(space, input, elems, [column, capacity], arrays)?,
+            }
         }
         Ok(())
     }
-
-    /// Allocates coefficients for up to `elems` elements at a time.
-    fn make_room(&mut self, space: &Cuda, elems: usize) -> Result<()> {
-        let per_elem = self.shape.work_items();
-        let most = (WORK_BYTES / size_of::<f64>() / per_elem).max(1).next_multiple_of(THREADS as usize);
-        let cells = most.min(elems.next_multiple_of(THREADS as usize));
-        if cells > self.cells {
-            self.work = space.unfilled(cells.saturating_mul(per_elem))?;
-            self.cells = cells;
-        }
-        Ok(())
-    }
-}
-
-/// Bytes of coefficients at points, at most.
-pub(super) fn work_bytes(sizes: &Sizes) -> u64 {
-    if sizes.per_elem() <= 8 { 0 } else { (WORK_BYTES as u64).min(1024 * sizes.per_elem() * sizes.elems) }
 }
 
 impl CudaFill {
@@ -257,10 +191,14 @@ impl CudaFill {
             let expected = "expected an equation with symmetric element matrices, or the format pattern";
             return Err(Error::Invalid(format!("{name}: a matrix in the format symmetric: {expected}")));
         }
-        let (sizes, is_packed) = ([kernel.entries(), shape.rows()], kernel.is_packed());
-        if let Method::Gather(gather) = &mut self.method {
-            return gather
-                .computed(system, sizes, is_packed, |batch, arrays| kernel.batch(space, input, batch, arrays));
+        let (sizes, is_packed) = ([kernel.stored_entries(), shape.rows()], kernel.is_packed());
+        match (&mut self.method, &kernel.kernels) {
+            (Method::Gather(gather), _) => {
+                return gather
+                    .computed(system, sizes, is_packed, |batch, arrays| kernel.batch(space, input, batch, arrays));
+            }
+            (Method::Adds(adds, _), Kernels::Fused(heat)) => return adds.heat(system, input, *heat),
+            _ => {}
         }
         let elems = self.elems();
         // Taken out while the kernel is borrowed, and put back below.

@@ -12,12 +12,12 @@
 //! What hosts have to check or compare, once per run, is done by their threads.
 
 use super::adds::HEAT_THREADS;
-use super::equation::work_bytes;
+use super::points::work_bytes;
 use super::system::{check_tables, positions};
 use super::worksets::operand_bytes;
-use super::{Adds, CudaEquationKernel, CudaFill, EquationInput, EquationText, HeatInput, Method, gather};
+use super::{Adds, CudaEquationKernel, CudaFill, EquationInput, EquationText, Method, gather};
 use crate::comm::Staging;
-use crate::element::equations::{Heat, Model};
+use crate::element::equations::Model;
 use crate::element::{Analytic, BasisTables, ElementType};
 use crate::error::{check_at_least, check_length};
 use crate::fill::kernel_files::{FILL, HEAT};
@@ -37,35 +37,18 @@ const HEXAHEDRON: usize = 36 + 8;
 /// Steps are multiples of so many elements, that each begins at a cache line of every array.
 const STEP_UNIT: usize = 1 << 12;
 
-/// The element kernel of a model.
-#[derive(Debug)]
-enum Kernels {
-    Fused(Heat),
-    Equation(Box<CudaEquationKernel>),
-}
-
-impl Kernels {
-    fn new(space: &Cuda, choice: AssemblyChoice, model: &Model, element: ElementType) -> Result<Self> {
-        let AssemblyChoice { kernel, workset, .. } = choice;
-        let workset = match kernel {
-            Kernel::Fused => {
-                return heat_on_hex8(model, element).map(Kernels::Fused).ok_or_else(|| no_kernel(kernel, element));
-            }
-            Kernel::Intrepid => Some(workset),
-            Kernel::Table => None,
-        };
-        let (text, tables) = (EquationText::of_model(model), volume(element)?);
-        let kernel = CudaEquationKernel::with_worksets(space, &text, &tables, workset)?;
-        Ok(Kernels::Equation(Box::new(kernel)))
-    }
-
-    /// Numbers of an element that are stored where any are.
-    fn stored_per_elem(&self) -> usize {
-        match self {
-            Kernels::Fused(_) => HEXAHEDRON,
-            Kernels::Equation(kernel) => kernel.stored_per_elem(),
+/// Returns the element kernel of a model.
+fn kernel_of(space: &Cuda, choice: AssemblyChoice, model: &Model, element: ElementType) -> Result<CudaEquationKernel> {
+    let AssemblyChoice { kernel, workset, .. } = choice;
+    let workset = match kernel {
+        Kernel::Fused => {
+            let heat = heat_on_hex8(model, element).ok_or_else(|| no_kernel(kernel, element))?;
+            return CudaEquationKernel::fused(heat);
         }
-    }
+        Kernel::Intrepid => Some(workset),
+        Kernel::Table => None,
+    };
+    CudaEquationKernel::with_worksets(space, &EquationText::of_model(model), &volume(element)?, workset)
 }
 
 /// Returns the basis at the points of an element's rule.
@@ -89,7 +72,7 @@ fn scaled(step: usize, stored: usize) -> usize {
 #[derive(Debug)]
 pub struct CudaAssembly {
     fill: CudaFill,
-    kernels: Kernels,
+    kernel: CudaEquationKernel,
     /// Nodes of the elements; the assembly's own table has their dofs.
     elem_node: ElemNode<CudaMemory>,
 }
@@ -109,14 +92,14 @@ impl CudaAssembly {
     ) -> Result<Self> {
         let elem_node = on.elem_node;
         check_length("assembly", "elem_node (nodes per element)", elem_node.nodes_per_elem(), on.element.nodes())?;
-        let kernels = Kernels::new(space, choice, model, on.element)?;
-        let step = scaled(step, kernels.stored_per_elem());
+        let kernel = kernel_of(space, choice, model, on.element)?;
+        let step = scaled(step, kernel.stored_per_elem());
         let (layout, strategy) = (system.matrix.layout(), choice.strategy.unwrap_or(Strategy::Scatter));
         let mut fill = CudaFill::prepare(space, strategy, step, layout, &system.places)?;
         if choice.strategy.is_none() {
             fill.method = Method::Adds(Adds::Racy, Adds::Racy.count(space, &system.places, layout.rows)?);
         }
-        Ok(CudaAssembly { fill, kernels, elem_node: elem_node.clone() })
+        Ok(CudaAssembly { fill, kernel, elem_node: elem_node.clone() })
     }
 }
 
@@ -127,11 +110,7 @@ impl Assemble for Cuda {
     type Assembly = CudaAssembly;
 
     fn load_assembly(&self, choice: AssemblyChoice, model: &Model, element: ElementType) -> Result<()> {
-        match Kernels::new(self, choice, model, element)? {
-            // Its file is compiled as it is, with others.
-            Kernels::Fused(_) => Ok(()),
-            Kernels::Equation(mut kernel) => kernel.load(self),
-        }
+        kernel_of(self, choice, model, element)?.load(self)
     }
 
     fn dof_graph(&self, nodes: Graph<CudaMemory>, dofs: usize) -> Result<Graph<CudaMemory>> {
@@ -199,17 +178,13 @@ impl Assemble for Cuda {
         residual: &mut CudaArray<f64>,
     ) -> Result<()> {
         const NAME: &str = "assemble";
-        let CudaAssembly { fill, kernels, elem_node } = assembly;
+        let CudaAssembly { fill, kernel, elem_node } = assembly;
         if !system.places.is_clone_of(&fill.places) {
             return Err(Error::Invalid(format!("{NAME}: expected the system that the assembly was made for")));
         }
         let (layout, values) = system.matrix.assembled();
         let view = fill.system(NAME, self, &system.places, layout, values, residual)?;
-        let input = EquationInput { elem_node, node_coord, solution: unknowns };
-        match kernels {
-            Kernels::Fused(heat) => fill.heat(NAME, view, HeatInput { node_coord, temperature: unknowns, heat: *heat }),
-            Kernels::Equation(kernel) => fill.equation(NAME, kernel, input, view),
-        }
+        fill.equation(NAME, kernel, EquationInput { elem_node, node_coord, solution: unknowns }, view)
     }
 
     fn inverse_diagonal(&self, system: &StoredSystem<Self>, inverse: &mut CudaArray<f64>) -> Result<()> {
@@ -229,18 +204,16 @@ impl Assemble for Cuda {
     }
 
     fn stored_bytes(assembly: &CudaAssembly) -> u64 {
-        match &assembly.kernels {
-            Kernels::Fused(_) => assembly.fill.stored_bytes(),
-            // Written and read.
-            kernels => 2 * (kernels.stored_per_elem() * assembly.fill.elems() * size_of::<f64>()) as u64,
+        let CudaAssembly { fill, kernel, .. } = assembly;
+        if kernel.adds_at_once() && matches!(fill.method, Method::Adds(..)) {
+            return 0;
         }
+        // Written and read.
+        2 * (kernel.stored_per_elem() * fill.elems() * size_of::<f64>()) as u64
     }
 
     fn contractions(assembly: &CudaAssembly) -> ContractionCalls {
-        match &assembly.kernels {
-            Kernels::Fused(_) => ContractionCalls::default(),
-            Kernels::Equation(kernel) => kernel.calls(),
-        }
+        assembly.kernel.calls()
     }
 
     fn additions(assembly: &CudaAssembly) -> Option<Additions> {

@@ -25,13 +25,7 @@ const TEAM: usize = 2;
 /// Most bytes of shared memory of a block: with eight nodes, and with others, where four blocks share a multiprocessor of an H200.
 const SHARED: usize = 96 << 10;
 const SHARED_ANY: usize = 56 << 10;
-/// Entries of a symmetric element matrix.
-const PAIRS: usize = HEX8_NODES * (HEX8_NODES + 1) / 2;
-
-/// Stored items per element of the heat equation.
-pub(super) const STORED_PER_ELEM: usize = PAIRS + HEX8_NODES;
-
-/// Lists of each row's elements, and the heat equation's element arrays, which the first call allocates.
+/// Lists of each row's elements, and computed element matrices, which the first call allocates.
 #[derive(Debug)]
 pub(super) struct Gather {
     lists: NodeElem<CudaMemory>,
@@ -82,16 +76,7 @@ impl Gather {
         self.windows.as_ref().map_or(elems, Windows::capacity)
     }
 
-    /// Sums the heat equation's element matrices, which `compute` stores, batch by batch.
-    pub(super) fn heat(
-        &mut self,
-        system: SystemView<'_>,
-        compute: impl FnMut(Batch, &mut Arrays) -> Result<()>,
-    ) -> Result<()> {
-        self.computed(system, [PAIRS, HEX8_NODES], true, compute)
-    }
-
-    /// [`heat`](Self::heat) for elements with so many stored entries of the matrix and of the residual.
+    /// Sums element matrices with so many stored entries of the matrix and of the residual, which `compute` stores, batch by batch.
     pub(super) fn computed(
         &mut self,
         mut system: SystemView<'_>,

@@ -24,6 +24,7 @@ mod gallery;
 mod gather;
 mod operator;
 mod places;
+mod points;
 mod system;
 mod tensor_cores;
 mod windows;
@@ -33,7 +34,7 @@ pub use equation::CudaEquationKernel;
 pub use equation_text::EquationText;
 pub use gallery::CudaAssembly;
 pub use operator::CudaModelOperator;
-pub use system::{ElementMatrices, EquationInput, HeatInput};
+pub use system::{ElementMatrices, EquationInput};
 
 use super::same_graph::{check_copy, check_elements};
 use super::{Additions, Strategy, step_of};
@@ -43,7 +44,6 @@ use crate::space::cuda::{Cuda, CudaArray, CudaMemory};
 use crate::sparse::{CrsGraph, CrsMatrix, RowLayout};
 use crate::{Error, Result};
 use adds::Adds;
-use element_matrices::{check_input, store};
 use gather::Gather;
 use std::sync::Arc;
 use system::{SystemView, check_tables};
@@ -77,8 +77,8 @@ impl CudaFill {
         Self::with_step(space, strategy, step_of(graph.elem.elem_node().elem_count()), graph)
     }
 
-    /// Prepares a strategy as [`new`](Self::new). With `Gather` the heat equation's element matrices are computed `step` elements
-    /// at a time; the result does not depend on it.
+    /// Prepares a strategy as [`new`](Self::new). With `Gather` element matrices are computed `step` elements at a time; the result
+    /// does not depend on it.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -111,28 +111,6 @@ impl CudaFill {
         Ok(CudaFill { method, places: places.clone(), crs: None, rows: layout.rows, len: layout.len })
     }
 
-    /// Overwrites the values of `matrix` and `residual[..rows]` with Jacobian and residual of -K laplace(T) + T^2.
-    ///
-    /// The first call with `Gather` allocates a window of element matrices, 352 bytes each.
-    ///
-    /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) when an array does not fit the tables or elements do not have 8 nodes,
-    /// [`Error::Invalid`](crate::Error::Invalid) when the matrix is not on the graph of the plan or a copy,
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) when the memory is not available.
-    pub fn assemble_heat(
-        &mut self,
-        space: &Cuda,
-        input: HeatInput<'_>,
-        matrix: &mut CrsMatrix<f64, CudaMemory>,
-        residual: &mut CudaArray<f64>,
-    ) -> Result<()> {
-        const NAME: &str = "CudaFill::assemble_heat";
-        let (crs, values) = self.graph_of(NAME, matrix)?;
-        let places = self.places.clone();
-        let system = self.system(NAME, space, &places, RowLayout::of_graph(&crs), values, residual)?;
-        self.heat(NAME, system, input)
-    }
-
     /// Returns the graph of the plan and the values of a matrix on it or on a copy. Contents of graphs are not compared: that would
     /// wait for the GPU.
     fn graph_of<'a>(
@@ -146,18 +124,6 @@ impl CudaFill {
         };
         check_copy(name, graph, crs)?;
         Ok((crs.clone(), values))
-    }
-
-    /// [`assemble_heat`](Self::assemble_heat) in any layout.
-    fn heat(&mut self, name: &'static str, system: SystemView<'_>, input: HeatInput<'_>) -> Result<()> {
-        let (space, elem_node) = (system.space, system.elem_node());
-        check_input(name, elem_node, input)?;
-        match &mut self.method {
-            Method::Adds(adds, _) => adds.heat(system, input),
-            Method::Gather(gather) => {
-                gather.heat(system, |batch, arrays| store(space, elem_node, input, batch, arrays))
-            }
-        }
     }
 
     /// Overwrites the values of `matrix` and `residual[..rows]` with the sums of stored element matrices and residuals.
@@ -188,15 +154,6 @@ impl CudaFill {
         match &self.method {
             Method::Adds(adds, _) => adds.matrices(system, elements),
             Method::Gather(gather) => gather.matrices(system, elements),
-        }
-    }
-
-    /// Returns the bytes of the heat equation's element matrices and residuals that one assembly writes and reads back:
-    /// 36 + 8 numbers per element with `Gather`.
-    pub fn stored_bytes(&self) -> u64 {
-        match self.method {
-            Method::Gather(_) => 2 * (gather::STORED_PER_ELEM * self.elems() * size_of::<f64>()) as u64,
-            Method::Adds(..) => 0,
         }
     }
 

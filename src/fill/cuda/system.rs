@@ -31,17 +31,6 @@ pub struct EquationInput<'a> {
     pub solution: &'a CudaArray<f64>,
 }
 
-/// The arrays that the fused kernel of the heat equation is evaluated on, beside the table of trilinear hexahedra.
-#[derive(Clone, Copy, Debug)]
-pub struct HeatInput<'a> {
-    /// Coordinates of each node, owned and ghost, `[node][3]`.
-    pub node_coord: &'a CudaArray<[f64; DIM]>,
-    /// Temperature T of each node, owned and ghost, `[node]`.
-    pub temperature: &'a CudaArray<f64>,
-    /// The equation.
-    pub heat: Heat,
-}
-
 /// `Heat` of `kernels/element.cuh`.
 impl From<Heat> for Argument {
     fn from(heat: Heat) -> Self {

@@ -4,8 +4,8 @@ use super::{difference, gpu, wave};
 use minifenl::element::equations::{Heat, Jacobian, Model, ModelEquation, Scalar};
 use minifenl::element::{Analytic, ElementType};
 use minifenl::fill::{
-    self, Assemble, CudaFill, Dirichlet, ElementMatrices, Elements, FieldOn, Fill, FusedKernel, HeatInput, Kernel,
-    Strategy, element_fn,
+    self, Assemble, CudaEquationKernel, CudaFill, Dirichlet, ElementMatrices, Elements, EquationInput, FieldOn, Fill,
+    FusedKernel, Kernel, Strategy, element_fn,
 };
 use minifenl::graph::{self, Graph};
 use minifenl::mesh::{BoxPart, BoxSpec, CoordinateMap, ElemNode, Face, Mesh, MeshSpace};
@@ -74,9 +74,10 @@ fn check_heat(space: &Cuda, name: &str, tables: &Tables, node_coord: &[[f64; 3]]
     let (coord, temperature) = (space.upload(node_coord).unwrap(), space.upload(&temperature).unwrap());
     for (strategy, strategy_name) in Strategy::on_gpu() {
         let found = tables.assembled(space, strategy, |fill, matrix, residual| {
-            let (node_coord, temperature) = (&coord, &temperature);
-            let input = HeatInput { node_coord, temperature, heat: Heat::new(2.5) };
-            fill.assemble_heat(space, input, matrix, residual)
+            let elem_node = tables.on_device.elem.elem_node();
+            let input = EquationInput { elem_node, node_coord: &coord, solution: &temperature };
+            let mut kernel = CudaEquationKernel::fused(Heat::new(2.5)).unwrap();
+            fill.assemble_equation(space, &mut kernel, input, matrix, residual)
         });
         for (values, found_residual) in &found {
             let (values, residual) = (difference(values, matrix.values()), difference(found_residual, &residual));
@@ -332,12 +333,13 @@ fn arrays_that_do_not_fit_are_refused() {
         let mut fill = CudaFill::new(&space, strategy, graph).unwrap();
         let mut matrix = CrsMatrix::zeros_on(&space, graph.crs.clone()).unwrap();
         let (mut residual, mut short) = (space.zeros::<f64>(27).unwrap(), space.zeros::<f64>(26).unwrap());
-        let mut heat = |temperature, residual| {
-            let input = HeatInput { node_coord: &coord, temperature, heat: Heat::new(1.0) };
-            fill.assemble_heat(&space, input, &mut matrix, residual)
+        let (mut kernel, elem_node) = (CudaEquationKernel::fused(Heat::new(1.0)).unwrap(), graph.elem.elem_node());
+        let mut heat = |solution, residual| {
+            let input = EquationInput { elem_node, node_coord: &coord, solution };
+            fill.assemble_equation(&space, &mut kernel, input, &mut matrix, residual)
         };
         assert!(heat(&temperature, &mut short).unwrap_err().to_string().contains("`residual`"));
-        assert!(heat(&space.zeros(26).unwrap(), &mut residual).unwrap_err().to_string().contains("`temperature`"));
+        assert!(heat(&space.zeros(26).unwrap(), &mut residual).unwrap_err().to_string().contains("`solution`"));
         let elements = ElementMatrices { matrices: &temperature, residuals: &temperature, symmetric: false };
         let refused = fill.assemble_matrices(&space, elements, &mut matrix, &mut residual);
         assert!(refused.unwrap_err().to_string().contains("`matrices`"));
@@ -346,8 +348,9 @@ fn arrays_that_do_not_fit_are_refused() {
         let apart = Arc::new(apart.crs.upload(&space).unwrap());
         for (crs, message) in [(&other.on_device.crs, "rows, columns and entries"), (&apart, "was built apart")] {
             let mut matrix = CrsMatrix::zeros_on(&space, crs.clone()).unwrap();
-            let input = HeatInput { node_coord: &coord, temperature: &temperature, heat: Heat::new(1.0) };
-            let refused = fill.assemble_heat(&space, input, &mut matrix, &mut residual).unwrap_err().to_string();
+            let input = EquationInput { elem_node, node_coord: &coord, solution: &temperature };
+            let refused = fill.assemble_equation(&space, &mut kernel, input, &mut matrix, &mut residual);
+            let refused = refused.unwrap_err().to_string();
             assert!(refused.contains(message), "{refused}");
         }
     }

@@ -6,8 +6,8 @@ use minifenl::contraction::Variant;
 use minifenl::element::ElementType;
 use minifenl::element::equations::Heat;
 use minifenl::fill::{
-    Assemble, AssemblyChoice, Boundary, CudaAssembly, CudaFill, Dirichlet, FieldOn, HeatInput, Kernel, StoredSystem,
-    Strategy, Workset,
+    Assemble, AssemblyChoice, Boundary, CudaAssembly, CudaEquationKernel, CudaFill, Dirichlet, EquationInput, FieldOn,
+    Kernel, StoredSystem, Strategy, Workset,
 };
 use minifenl::mesh::ElemNode;
 use minifenl::space::{Cuda, CudaArray, ExecutionSpace};
@@ -26,11 +26,12 @@ fn windowed(
     let mut fill = CudaFill::with_step(space, Strategy::Gather, step, graph).unwrap();
     let mut matrix = CrsMatrix::zeros_on(space, graph.crs.clone()).unwrap();
     let mut residual = space.upload(&[vec![f64::NAN; rows], TAIL.to_vec()].concat()).unwrap();
-    let input = HeatInput { node_coord: coord, temperature, heat: Heat::new(2.5) };
+    let input = EquationInput { elem_node: graph.elem.elem_node(), node_coord: coord, solution: temperature };
+    let mut kernel = CudaEquationKernel::fused(Heat::new(2.5)).unwrap();
     // The second assembly finds columns full of the first one's numbers.
     for _ in 0..2 {
         *matrix.parts_mut().1 = space.upload(&vec![f64::NAN; tables.graph.crs.nnz()]).unwrap();
-        fill.assemble_heat(space, input, &mut matrix, &mut residual).unwrap();
+        fill.assemble_equation(space, &mut kernel, input, &mut matrix, &mut residual).unwrap();
     }
     let values = space.download(matrix.values()).unwrap();
     ([values, space.download(&residual).unwrap()], fill.stored_elements())
