@@ -14,18 +14,23 @@ type Vector = [f64; DIM];
 /// Number of bisections after which a search for a value that is not positive gives up.
 const DEPTH: u32 = 6;
 
+/// Where a determinant is not positive: a point of the reference element, or of the unit cube, the determinant there, and whether it is
+/// only a lower bound around the point.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Fold {
+    /// Point of the reference element.
+    pub point: [f64; DIM],
+    /// The determinant there, or its bound.
+    pub determinant: f64,
+    /// Whether the determinant is a bound.
+    pub is_bound: bool,
+}
+
 /// Coefficients `[p + (n+1) q + (n+1)^2 r]` of a polynomial.
 #[derive(Clone, Debug)]
 pub(super) struct Bernstein {
     pub degree: usize,
     pub all: Vec<f64>,
-}
-
-/// Where a polynomial is not positive, with its value there; or around which point it cannot be shown to be, with a bound.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum NotPositive {
-    At(Vector, f64),
-    Around(Vector, f64),
 }
 
 impl Bernstein {
@@ -54,28 +59,28 @@ impl Bernstein {
     }
 
     /// Searches the cube, at whose corners the polynomial is known to be positive, for a value that is not above `least`.
-    pub fn search(&self, least: f64) -> Option<NotPositive> {
+    pub fn search(&self, least: f64) -> Option<Fold> {
         self.search_part(least, [0.0; DIM], 1.0, DEPTH)
     }
 
     /// As [`search`](Self::search), corners included.
-    pub fn search_all(&self, least: f64) -> Option<NotPositive> {
+    pub fn search_all(&self, least: f64) -> Option<Fold> {
         self.not_positive_corner(least, [0.0; DIM], 1.0).or_else(|| self.search(least))
     }
 
-    fn not_positive_corner(&self, least: f64, low: Vector, width: f64) -> Option<NotPositive> {
+    fn not_positive_corner(&self, least: f64, low: Vector, width: f64) -> Option<Fold> {
         (0..8).map(|corner| [corner & 1, corner >> 1 & 1, corner >> 2]).find_map(|bits| {
-            let value = self.at_corner(bits);
+            let determinant = self.at_corner(bits);
             let point = std::array::from_fn(|axis| low[axis] + width * bits[axis] as f64);
-            (!is_above(value, least)).then_some(NotPositive::At(point, value))
+            (!is_above(determinant, least)).then_some(Fold { point, determinant, is_bound: false })
         })
     }
 
-    fn search_part(&self, least: f64, low: Vector, width: f64, depth: u32) -> Option<NotPositive> {
+    fn search_part(&self, least: f64, low: Vector, width: f64, depth: u32) -> Option<Fold> {
         let open = self.all.iter().copied().find(|&value| !is_above(value, least))?;
         if depth == 0 {
-            let bound = self.all.iter().copied().fold(open, f64::min);
-            return Some(NotPositive::Around(low.map(|x| x + 0.5 * width), bound));
+            let determinant = self.all.iter().copied().fold(open, f64::min);
+            return Some(Fold { point: low.map(|x| x + 0.5 * width), determinant, is_bound: true });
         }
         let width = 0.5 * width;
         let parts: [(Bernstein, Vector); 8] = std::array::from_fn(|part| {

@@ -14,8 +14,9 @@
 //! 2. The coefficients of the determinant, and those of halves, quarters, ... of the cube.
 
 use super::basis::DIM;
-use super::bernstein::{Bernstein, NotPositive};
+use super::bernstein::{Bernstein, Fold};
 use super::folding::{exceeds_losses, length, triple};
+use super::polynomials::inverse;
 use super::{Basis, ElementType, Shape};
 
 type Vector = [f64; DIM];
@@ -46,18 +47,6 @@ struct Grid {
     axis: Vec<f64>,
     /// From values at the points of an axis to coefficients, `[p][point]`.
     to_coefficients: Vec<Vec<f64>>,
-}
-
-/// Where an element is folded: a point of the reference element, the determinant there, and whether it is only a lower bound around
-/// the point.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Fold {
-    /// Point of the reference element.
-    pub point: [f64; DIM],
-    /// The determinant there, or its bound.
-    pub determinant: f64,
-    /// Whether the determinant is a bound.
-    pub is_bound: bool,
 }
 
 impl Grid {
@@ -119,11 +108,8 @@ impl FoldSearch {
         };
         let polynomial = self.grid.coefficients(self.gradients.iter().map(determinant).collect());
         let scale = polynomial.all.iter().fold(0.0, |most: f64, value| most.max(value.abs()));
-        let (point, determinant, is_bound) = match polynomial.search_all(ROUNDING * scale)? {
-            NotPositive::At(point, value) => (point, value, false),
-            NotPositive::Around(point, value) => (point, value, true),
-        };
-        Some(Fold { point: reference(self.shape, point), determinant, is_bound })
+        let found = polynomial.search_all(ROUNDING * scale)?;
+        Some(Fold { point: reference(self.shape, found.point), ..found })
     }
 
     /// The columns with unit vectors of the axes beyond the element's dimension.
@@ -174,26 +160,6 @@ fn powers(degree: usize, u: f64) -> Vec<f64> {
         value
     };
     (0..=degree).map(power).collect()
-}
-
-/// The inverse of a small matrix, by Gauss and Jordan with pivots.
-fn inverse(mut rows: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
-    let n = rows.len();
-    for (i, row) in rows.iter_mut().enumerate() {
-        row.extend((0..n).map(|j| f64::from(u8::from(i == j))));
-    }
-    for k in 0..n {
-        let pivot = (k..n).max_by(|&i, &j| rows[i][k].abs().total_cmp(&rows[j][k].abs())).unwrap_or(k);
-        rows.swap(k, pivot);
-        let scale = rows[k][k];
-        rows[k].iter_mut().for_each(|value| *value /= scale);
-        let row = rows[k].clone();
-        for other in (0..n).filter(|&other| other != k) {
-            let factor = rows[other][k];
-            rows[other].iter_mut().zip(&row).for_each(|(value, pivot)| *value -= factor * pivot);
-        }
-    }
-    rows.into_iter().map(|row| row[n..].to_vec()).collect()
 }
 
 #[cfg(test)]

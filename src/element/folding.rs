@@ -17,7 +17,7 @@
 //! too: lengths between 1e-100 and 1e100 are safe.
 
 use super::basis::{DIM, HEX8_NODES};
-use super::bernstein::{Bernstein, NotPositive};
+use super::bernstein::Bernstein;
 use super::geometry::{cross, dot};
 use crate::error::FoldPlace;
 
@@ -108,10 +108,9 @@ pub fn fold(coords: &[[f64; DIM]; HEX8_NODES]) -> Option<(FoldPlace, f64)> {
             }
         }
     }
-    Some(match (Bernstein { degree: 2, all: all.to_vec() }).search(0.0)? {
-        NotPositive::At(point, value) => (FoldPlace::Inside(point), value),
-        NotPositive::Around(point, value) => (FoldPlace::Around(point), value),
-    })
+    let found = Bernstein { degree: 2, all: all.to_vec() }.search(0.0)?;
+    let place = if found.is_bound { FoldPlace::Around } else { FoldPlace::Inside };
+    Some((place(found.point), found.determinant))
 }
 
 #[cfg(test)]

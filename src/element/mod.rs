@@ -51,10 +51,11 @@ pub(crate) mod testing;
 
 pub use analytic::Analytic;
 pub use basis::{DIM, HEX8_NODES};
+pub use bernstein::Fold;
 pub use cubature::{HEX8, Tables};
 pub use element_type::ElementType;
 pub(crate) use element_type::Shape;
-pub use fold_search::{Fold, FoldSearch};
+pub use fold_search::FoldSearch;
 pub use folding::fold;
 pub use interpolation::{AtPoint, Interpolation};
 pub use moments::{SymmetricSink, moments};

@@ -39,30 +39,11 @@ impl Basis {
     /// Computes the coefficients.
     pub fn new(element: ElementType) -> Self {
         let exponents = element.exponents();
-        let n = exponents.len();
-        // Gauss-Jordan elimination of [monomials at the nodes | identity].
-        let mut rows: Vec<Vec<f64>> = element
-            .reference_nodes()
-            .iter()
-            .enumerate()
-            .map(|(m, &xi)| {
-                let identity = (0..n).map(|k| f64::from(u8::from(k == m)));
-                exponents.iter().map(|&e| monomial(e, xi)).chain(identity).collect()
-            })
-            .collect();
-        for k in 0..n {
-            let largest = (k..n).max_by(|&a, &b| rows[a][k].abs().total_cmp(&rows[b][k].abs())).unwrap_or(k);
-            rows.swap(k, largest);
-            let pivot = rows[k][k];
-            rows[k].iter_mut().for_each(|item| *item /= pivot);
-            let row = rows[k].clone();
-            for (_, other) in rows.iter_mut().enumerate().filter(|(at, _)| *at != k) {
-                let factor = other[k];
-                other.iter_mut().zip(&row).for_each(|(item, of_row)| *item -= factor * of_row);
-            }
-        }
+        let at_nodes = element.reference_nodes().iter().map(|&xi| exponents.iter().map(|&e| monomial(e, xi)).collect());
+        let inverse = inverse(at_nodes.collect());
         let exact = |value: f64| (8.0 * value).round() / 8.0;
-        let coefficients = (0..n).map(|m| (0..n).map(|k| exact(rows[k][n + m])).collect()).collect();
+        let of_node = |m: usize| inverse.iter().map(|row| exact(row[m])).collect();
+        let coefficients = (0..exponents.len()).map(of_node).collect();
         Basis { exponents, coefficients }
     }
 
@@ -125,6 +106,26 @@ impl BasisTables {
             weights: rule.weights.clone(),
         }
     }
+}
+
+/// The inverse of a small matrix, by Gauss and Jordan with pivots.
+pub(super) fn inverse(mut rows: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
+    let n = rows.len();
+    for (i, row) in rows.iter_mut().enumerate() {
+        row.extend((0..n).map(|j| f64::from(u8::from(i == j))));
+    }
+    for k in 0..n {
+        let pivot = (k..n).max_by(|&i, &j| rows[i][k].abs().total_cmp(&rows[j][k].abs())).unwrap_or(k);
+        rows.swap(k, pivot);
+        let scale = rows[k][k];
+        rows[k].iter_mut().for_each(|value| *value /= scale);
+        let row = rows[k].clone();
+        for other in (0..n).filter(|&other| other != k) {
+            let factor = rows[other][k];
+            rows[other].iter_mut().zip(&row).for_each(|(value, pivot)| *value -= factor * pivot);
+        }
+    }
+    rows.into_iter().map(|row| row[n..].to_vec()).collect()
 }
 
 fn monomial(exponents: [u8; 3], xi: [f64; 3]) -> f64 {
