@@ -95,43 +95,26 @@ impl<N: Number> Div for Dual<N> {
     }
 }
 
+/// States functions of one number f(x), each by its derivative in terms of f and x.
+macro_rules! functions {
+    ($($name:ident: |$f:ident, $x:ident| $derivative:expr,)*) => {$(
+        #[inline(always)]
+        fn $name(self) -> Self {
+            let ($f, $x) = (self.value.$name(), self.value);
+            self.chain($f, $derivative)
+        }
+    )*};
+}
+
 impl<N: Number> Number for Dual<N> {
-    #[inline(always)]
-    fn sqrt(self) -> Self {
-        let root = self.value.sqrt();
-        self.chain(root, N::from(0.5) / root)
-    }
-
-    #[inline(always)]
-    fn exp(self) -> Self {
-        let exp = self.value.exp();
-        self.chain(exp, exp)
-    }
-
-    #[inline(always)]
-    fn ln(self) -> Self {
-        self.chain(self.value.ln(), N::from(1.0) / self.value)
-    }
-
-    #[inline(always)]
-    fn sin(self) -> Self {
-        self.chain(self.value.sin(), self.value.cos())
-    }
-
-    #[inline(always)]
-    fn cos(self) -> Self {
-        self.chain(self.value.cos(), -self.value.sin())
-    }
-
-    #[inline(always)]
-    fn tanh(self) -> Self {
-        let tanh = self.value.tanh();
-        self.chain(tanh, N::from(1.0) - tanh * tanh)
-    }
-
-    #[inline(always)]
-    fn abs(self) -> Self {
-        self.chain(self.value.abs(), self.value.signum())
+    functions! {
+        sqrt: |root, _x| N::from(0.5) / root,
+        exp: |exp, _x| exp,
+        ln: |_f, x| N::from(1.0) / x,
+        sin: |_f, x| x.cos(),
+        cos: |_f, x| -x.sin(),
+        tanh: |tanh, _x| N::from(1.0) - tanh * tanh,
+        abs: |_f, x| x.signum(),
     }
 
     #[inline(always)]

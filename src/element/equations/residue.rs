@@ -88,31 +88,17 @@ impl Div for Residue {
     }
 }
 
+/// States functions of one number, each with a tag of its own.
+macro_rules! functions {
+    ($($name:ident $tag:literal),*) => {$(
+        fn $name(self) -> Self {
+            Residue::noise(self.0, $tag)
+        }
+    )*};
+}
+
 impl Number for Residue {
-    fn sqrt(self) -> Self {
-        Residue::noise(self.0, 2)
-    }
-    fn exp(self) -> Self {
-        Residue::noise(self.0, 3)
-    }
-    fn ln(self) -> Self {
-        Residue::noise(self.0, 4)
-    }
-    fn sin(self) -> Self {
-        Residue::noise(self.0, 5)
-    }
-    fn cos(self) -> Self {
-        Residue::noise(self.0, 6)
-    }
-    fn tanh(self) -> Self {
-        Residue::noise(self.0, 8)
-    }
-    fn abs(self) -> Self {
-        Residue::noise(self.0, 9)
-    }
-    fn signum(self) -> Self {
-        Residue::noise(self.0, 10)
-    }
+    functions!(sqrt 2, exp 3, ln 4, sin 5, cos 6, tanh 8, abs 9, signum 10);
     fn powf(self, exponent: f64) -> Self {
         Residue::noise(self.0 ^ Residue::noise(exponent.to_bits(), 11).0, 11)
     }
