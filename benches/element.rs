@@ -5,7 +5,7 @@
 
 use minifenl::element::equations::{Elasticity, Heat, Jacobian, WithJacobian};
 use minifenl::element::{BasisTables, ElementType, reference};
-use minifenl::fill::{ElementBatch, ElementKernel, Elements, EquationKernel, FusedKernel, Wanted};
+use minifenl::fill::{ElementBatch, ElementKernel, EquationKernel, FusedKernel, Wanted};
 use minifenl::fill::{IntrepidKernel, Workset, Worksets};
 use minifenl::mesh::{ElemNode, Mesh};
 use minifenl::space::Layout;
@@ -87,8 +87,8 @@ fn equations<const NN: usize, const N3: usize>(element: ElementType, cells: usiz
 fn main() {
     let (elem_node, coords, solution) = wavy_box(24);
     let heat = Heat::new(1.9);
-    let elements = Elements::new(&elem_node, &coords, &solution, heat).unwrap();
-    kernel("fused", &FusedKernel::new(elements), elem_node.elem_count());
+    let fused = FusedKernel::new(&elem_node, &coords, &solution, heat).unwrap();
+    kernel("fused", &fused, elem_node.elem_count());
     let (hex8, nodal) = (tables(ElementType::Hex8), solution.iter().map(|&t| [t]).collect::<Vec<_>>());
     let by_hand = EquationKernel::<1, NODES, NODES>::new(&heat, &hex8, &elem_node, &coords, &nodal).unwrap();
     kernel("equation", &by_hand, elem_node.elem_count());

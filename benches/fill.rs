@@ -6,7 +6,7 @@ use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main};
 use minifenl::contraction::Sum;
 use minifenl::element::equations::Heat;
-use minifenl::fill::{ElementBatch, ElementKernel, Elements, Fill, FusedKernel, Parts, Strategy, Wanted, element_fn};
+use minifenl::fill::{ElementBatch, ElementKernel, Fill, FusedKernel, Parts, Strategy, Wanted, element_fn};
 use minifenl::graph;
 use minifenl::mesh::{ElemNode, Numbering};
 use minifenl::run::cost;
@@ -37,7 +37,7 @@ fn bench(criterion: &mut Criterion) {
     let sizes = common::sizes(&mesh, &graph.crs);
     let at = |[x, y, z]: [f64; 3]| 1.0 + 0.1 * (x + y) + z;
     let temperature = space.map(rows, |node| at(mesh.node_coord[node])).unwrap();
-    let elements = Elements::new(&mesh.elem_node, &mesh.node_coord, &temperature, Heat::new(1.9)).unwrap();
+    let kernel = FusedKernel::new(&mesh.elem_node, &mesh.node_coord, &temperature, Heat::new(1.9)).unwrap();
     let (mut matrix, mut residual) = (CrsMatrix::zero(graph.crs.clone()), vec![0.0; rows]);
     let mut group = common::group(criterion, "fill", &space);
     common::triad(&mut group, &space);
@@ -45,7 +45,6 @@ fn bench(criterion: &mut Criterion) {
         let cost = cost::fill(sizes, cost::Shape::HEX8, if strategy == Strategy::Gather { 8 } else { 24 }, 0, 0);
         group.throughput(Throughput::Bytes(cost.bytes));
         let mut fill = Fill::<8>::new(&space, strategy, &graph).unwrap();
-        let kernel = FusedKernel::new(elements);
         group.bench_function(format!("{name} fused"), |bencher| {
             let run = || fill.assemble(&space, &kernel, &mut matrix, &mut residual).unwrap();
             bencher.iter_custom(common::timed(run));
@@ -53,7 +52,6 @@ fn bench(criterion: &mut Criterion) {
     }
     group.throughput(Throughput::Elements(mesh.elem_count() as u64));
     group.bench_function("kernel alone, fused", |bencher| {
-        let kernel = FusedKernel::new(elements);
         bencher.iter_custom(common::timed(|| {
             space.for_each((0..mesh.elem_count().div_ceil(1024)).into_par_iter(), |block| {
                 let mut batch = ElementBatch::<8>::ZERO;

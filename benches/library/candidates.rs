@@ -4,7 +4,7 @@ use crate::kernels::{Batched, Element, Given, HexElasticity, HexPoisson, Mesh, T
 use crate::problem::{Problem, one};
 use minifenl::contraction::Sum;
 use minifenl::element::equations::Heat;
-use minifenl::fill::{Coo, ElementIndices, ElementKernel, Elements, Fill, FusedKernel, Parts, Strategy, element_fn};
+use minifenl::fill::{Coo, ElementIndices, ElementKernel, Fill, FusedKernel, Parts, Strategy, element_fn};
 use minifenl::graph::{self, Graph};
 use minifenl::space::Threads;
 use minifenl::sparse::CrsMatrix;
@@ -53,9 +53,9 @@ impl Input {
             "poisson-hexes" => {
                 let input = (&self.problem.table, &self.problem.points, &self.zero);
                 // T = 0 leaves the conduction term of the heat equation.
-                let elements = Elements::new(input.0, input.1, input.2, Heat::new(1.0)).expect("hexahedra");
+                let fused = FusedKernel::new(input.0, input.1, input.2, Heat::new(1.0)).expect("hexahedra");
                 let mut list = self.computed::<HexPoisson, 8, 8>(HexPoisson);
-                list.insert(1, ("Fill, FusedKernel", self.fill::<8>(colour, FusedKernel::new(elements))));
+                list.insert(1, ("Fill, FusedKernel", self.fill::<8>(colour, fused)));
                 list
             }
             "poisson-tets" => self.computed::<TetPoisson, 4, 4>(TetPoisson),

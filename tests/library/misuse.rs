@@ -131,8 +131,8 @@ fn a_kernel_of_other_elements_than_the_graph_is_refused() {
     let (graph, heat) = (build(&mesh.elem_node), minifenl::element::equations::Heat::new(1.0));
     let t = vec![1.0; 27];
     for (table, is_same) in [(&mesh.elem_node, true), (&other, false)] {
-        let elements = minifenl::fill::Elements::new(table, &mesh.node_coord, &t, heat).unwrap();
-        assert_eq!(assembled(&graph, &FusedKernel::new(elements)).is_ok(), is_same);
+        let kernel = FusedKernel::new(table, &mesh.node_coord, &t, heat).unwrap();
+        assert_eq!(assembled(&graph, &kernel).is_ok(), is_same);
     }
 }
 

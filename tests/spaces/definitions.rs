@@ -4,7 +4,7 @@
 //! by automatic differentiation. Tables, chunks, batches, strategies and boundary conditions are what is tested here.
 
 use minifenl::element::{equations::Heat, reference};
-use minifenl::fill::{Dirichlet, ElementKernel, Elements, Fill, FusedKernel, Strategy};
+use minifenl::fill::{Dirichlet, ElementKernel, Fill, FusedKernel, Strategy};
 use minifenl::graph;
 use minifenl::mesh::{BoxPart, BoxSpec, CoordinateMap, Face, Mesh, MeshSpace};
 use minifenl::space::{Serial, Threads};
@@ -107,7 +107,7 @@ fn the_heat_equation_is_the_sum_of_its_elements() {
         let fixed: Vec<bool> = (0..mesh.map.local_count()).map(on_face).collect();
         let heat = Heat::new(2.5);
         let expected = expected(&mesh, &temperature, heat, &fixed);
-        let elements = Elements::new(&mesh.elem_node, &mesh.node_coord, &temperature, heat).unwrap();
-        check("fused", &mesh, &FusedKernel::new(elements), &fixed, &expected);
+        let fused = FusedKernel::new(&mesh.elem_node, &mesh.node_coord, &temperature, heat).unwrap();
+        check("fused", &mesh, &fused, &fixed, &expected);
     }
 }

@@ -3,7 +3,7 @@
 
 use minifenl::blas::{Blas, Reductions};
 use minifenl::element::equations::Heat;
-use minifenl::fill::{self, Dirichlet, ElementKernel, Elements, Fill, FusedKernel};
+use minifenl::fill::{self, Dirichlet, ElementKernel, Fill, FusedKernel};
 use minifenl::graph::{self, Graph, NodeElem};
 use minifenl::mesh::{BoxPart, BoxSpec, CoordinateMap, Face, Mesh, MeshSpace};
 use minifenl::solve::{CgDirection, CgSlot, CgStep, CgSteps};
@@ -86,8 +86,7 @@ fn a_fill_has_the_same_bits_on_every_space_unless_it_adds_in_any_order() {
     let mesh = mesh(&Serial);
     let graph = graph(&Serial, &mesh);
     let temperature = wave(mesh.map.local_count(), 0.7);
-    let kernel =
-        FusedKernel::new(Elements::new(&mesh.elem_node, &mesh.node_coord, &temperature, Heat::new(2.5)).unwrap());
+    let kernel = FusedKernel::new(&mesh.elem_node, &mesh.node_coord, &temperature, Heat::new(2.5)).unwrap();
     let exact = assembled(&Serial, &mesh, &graph, fill::Strategy::Gather, &kernel);
     let scale = exact.0.iter().chain(&exact.1).fold(0.0f64, |max, x| max.max(x.abs()));
     for (strategy, name) in fill::Strategy::ALL {

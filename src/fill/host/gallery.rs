@@ -10,7 +10,7 @@ use super::any_equation::{AnyProduct, elastic, scalar};
 use super::gather;
 use super::kernel::{EquationKernel, Integrand, workset_bytes};
 use super::volumes::on_volume;
-use super::{Elements, Fill, FusedKernel, IntrepidKernel, Worksets};
+use super::{Fill, FusedKernel, IntrepidKernel, Worksets};
 use crate::contraction::Sum;
 use crate::element::equations::{Heat, Model, ModelEquation};
 use crate::element::{Analytic, BasisTables, ElementType, HEX8_NODES};
@@ -51,8 +51,8 @@ fn fused(space: &Threads, heat: Heat, mut fill: Fill<HEX8_NODES>) -> HostAssembl
     let (stored_bytes, additions) = (fill.stored_bytes(), fill.additions(space));
     let work = move |space: &Threads, coords: &[_], unknowns: &[_], parts: Parts<'_>| {
         let elem_node = fill.elem_node().clone();
-        let elements = Elements::new(&elem_node, coords, unknowns, heat)?;
-        fill.assemble_parts(space, &FusedKernel::new(elements), Sum::Overwrite, parts)
+        let kernel = FusedKernel::new(&elem_node, coords, unknowns, heat)?;
+        fill.assemble_parts(space, &kernel, Sum::Overwrite, parts)
     };
     HostAssembly { work: Box::new(work), stored_bytes, additions, calls: Box::new(ContractionCalls::default) }
 }

@@ -30,9 +30,7 @@ pub use element_fn::element_fn;
 pub use fill::Fill;
 pub use gallery::HostAssembly;
 pub use given::Given;
-pub use kernel::{
-    ElementBatch, ElementKernel, Elements, EquationKernel, Evaluate, FusedKernel, IntrepidKernel, Worksets,
-};
+pub use kernel::{ElementBatch, ElementKernel, EquationKernel, Evaluate, FusedKernel, IntrepidKernel, Worksets};
 pub use operator::HostOperator;
 pub use parts::{Parts, Wanted};
 pub use with_given::WithGiven;

@@ -4,7 +4,7 @@ use super::{difference, gpu, wave};
 use minifenl::element::equations::{Heat, Jacobian, Model, ModelEquation, Scalar};
 use minifenl::element::{Analytic, ElementType};
 use minifenl::fill::{
-    self, Assemble, CudaEquationKernel, CudaFill, Dirichlet, ElementMatrices, Elements, EquationInput, FieldOn, Fill,
+    self, Assemble, CudaEquationKernel, CudaFill, Dirichlet, ElementMatrices, EquationInput, FieldOn, Fill,
     FusedKernel, Kernel, Strategy, element_fn,
 };
 use minifenl::graph::{self, Graph};
@@ -66,7 +66,7 @@ fn check_heat(space: &Cuda, name: &str, tables: &Tables, node_coord: &[[f64; 3]]
     let temperature = wave(node_coord.len(), 0.7);
     let mut matrix = CrsMatrix::zero(tables.graph.crs.clone());
     let mut residual = vec![f64::NAN; tables.graph.crs.rows()];
-    let kernel = FusedKernel::new(Elements::new(&tables.elem_node, node_coord, &temperature, Heat::new(2.5)).unwrap());
+    let kernel = FusedKernel::new(&tables.elem_node, node_coord, &temperature, Heat::new(2.5)).unwrap();
     Fill::new(&Serial, Strategy::Gather, &tables.graph)
         .unwrap()
         .assemble(&Serial, &kernel, &mut matrix, &mut residual)

@@ -1,40 +1,77 @@
 //! Element matrices by sum-factorised moments: a batch stays in registers and the first-level cache.
 //!
 //! Formula and cost: [`element::moments`](crate::element::moments()). Memory traffic: gathered nodes in, the batch out.
+//!
+//! Shapes: `node_coord [node, axis]`, `solution [node]` -> `coords [i, axis, lane]`, `temperature [i, lane]`. Cost per
+//! element: 32 bytes of node ids, 256 of coordinates and temperatures, most of them in cache since neighbours share them.
 
-use super::gather::{Elements, Gathered};
-use super::{BatchPart, ElementBatch, ElementKernel, Evaluate, Wanted};
-use crate::Result;
-use crate::element::{self, HEX8_NODES};
+use super::{ElementBatch, ElementKernel, Evaluate, Wanted};
+use crate::element::equations::Heat;
+use crate::element::{self, DIM, HEX8_NODES, SymmetricSink};
+use crate::error::check_length;
 use crate::mesh::ElemNode;
-use crate::space::lanes::HALF_LANES;
+use crate::space::lanes::{HALF_LANES, Lanes};
+use crate::{Error, LocalOrdinal, Result};
 use multiversion::multiversion;
 use multiversion::target::match_target;
 use std::ops::Range;
 
-/// [`element::moments`](crate::element::moments()) on batches of elements.
+/// [`element::moments`](crate::element::moments()) on batches of trilinear hexahedra; borrows their mesh data and is cheap to copy.
 #[derive(Clone, Copy, Debug)]
 pub struct FusedKernel<'a> {
-    elements: Elements<'a>,
+    elem_node: &'a ElemNode,
+    /// Nodes of each element.
+    table: &'a [[LocalOrdinal; HEX8_NODES]],
+    node_coord: &'a [[f64; DIM]],
+    solution: &'a [f64],
+    heat: Heat,
 }
 
 impl<'a> FusedKernel<'a> {
-    /// Makes the kernel of these elements.
-    pub fn new(elements: Elements<'a>) -> Self {
-        FusedKernel { elements }
+    /// Borrows trilinear hexahedra with coordinates and temperatures of every node of the table. The kernel does not look at the sign of
+    /// det J.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] unless each array has one item per node of the table; [`Error::Invalid`] unless elements have 8
+    /// nodes.
+    pub fn new(elem_node: &'a ElemNode, node_coord: &'a [[f64; DIM]], solution: &'a [f64], heat: Heat) -> Result<Self> {
+        check_length("element kernel", "node_coord", node_coord.len(), elem_node.node_count())?;
+        check_length("element kernel", "solution", solution.len(), elem_node.node_count())?;
+        if elem_node.nodes_per_elem() != HEX8_NODES {
+            let nodes = elem_node.nodes_per_elem();
+            return Err(Error::Invalid(format!("element kernel: elements have {nodes} nodes, expected {HEX8_NODES}")));
+        }
+        let table = elem_node.as_slice().as_chunks().0;
+        Ok(FusedKernel { elem_node, table, node_coord, solution, heat })
     }
 }
 
 impl ElementKernel<HEX8_NODES> for FusedKernel<'_> {
     fn evaluator(&self, _: Wanted, _: Range<usize>) -> Result<Evaluate<'_, HEX8_NODES>> {
         Ok(Box::new(|batch, out| {
-            evaluate(&self.elements, batch, out);
+            evaluate(self, batch, out);
             Ok(())
         }))
     }
 
     fn elem_node(&self) -> Option<&ElemNode> {
-        Some(self.elements.elem_node)
+        Some(self.elem_node)
+    }
+}
+
+/// The lanes of a batch from `first` on.
+struct BatchPart<'a> {
+    out: &'a mut ElementBatch<HEX8_NODES>,
+    first: usize,
+}
+
+impl<const FUSED: bool, const WIDTH: usize> SymmetricSink<Lanes<FUSED, f64, WIDTH>> for BatchPart<'_> {
+    #[inline(always)]
+    fn put(&mut self, row: usize, column: usize, entry: Lanes<FUSED, f64, WIDTH>) {
+        self.out.matrix[row][column][self.first..][..WIDTH].copy_from_slice(&entry.0);
+        if row != column {
+            self.out.matrix[column][row][self.first..][..WIDTH].copy_from_slice(&entry.0);
+        }
     }
 }
 
@@ -43,25 +80,38 @@ impl ElementKernel<HEX8_NODES> for FusedKernel<'_> {
 // long on an Intel Xeon (64^3 nodes, one thread).
 #[allow(unsafe_code)]
 #[multiversion(targets("x86_64+avx2+fma"))]
-fn evaluate(elements: &Elements<'_>, elems: Range<usize>, out: &mut ElementBatch<HEX8_NODES>) {
+fn evaluate(kernel: &FusedKernel<'_>, elems: Range<usize>, out: &mut ElementBatch<HEX8_NODES>) {
     match_target! {
-        "x86_64+fma" => batch::<true, HALF_LANES>(elements, elems, out),
-        _ => batch::<false, HALF_LANES>(elements, elems, out),
+        "x86_64+fma" => batch::<true, HALF_LANES>(kernel, elems, out),
+        _ => batch::<false, HALF_LANES>(kernel, elems, out),
     }
 }
 
 #[inline(always)]
 fn batch<const FUSED: bool, const WIDTH: usize>(
-    elements: &Elements<'_>,
+    kernel: &FusedKernel<'_>,
     elems: Range<usize>,
     out: &mut ElementBatch<HEX8_NODES>,
 ) {
     for (part, first) in elems.clone().step_by(WIDTH).enumerate() {
-        let Gathered { coords, temperature } = elements.gather::<FUSED, WIDTH>(first, elems.end);
-        let mut part = BatchPart::new(out, part * WIDTH);
-        let residual = element::moments(&coords, &temperature, elements.heat, &mut part);
+        let zero = Lanes::<FUSED, f64, WIDTH>::ZERO;
+        let (mut coords, mut temperature) = ([[zero; DIM]; HEX8_NODES], [zero; HEX8_NODES]);
+        // Lanes behind the last element repeat it.
+        for lane in 0..WIDTH {
+            let nodes = &kernel.table[(first + lane).min(elems.end - 1)];
+            for i in 0..HEX8_NODES {
+                let node = nodes[i] as usize;
+                let x = kernel.node_coord[node];
+                for d in 0..DIM {
+                    coords[i][d].0[lane] = x[d];
+                }
+                temperature[i].0[lane] = kernel.solution[node];
+            }
+        }
+        let mut part = BatchPart { out, first: part * WIDTH };
+        let residual = element::moments(&coords, &temperature, kernel.heat, &mut part);
         for m in 0..HEX8_NODES {
-            part.put_residual(m, residual[m]);
+            part.out.residual[m][part.first..][..WIDTH].copy_from_slice(&residual[m].0);
         }
     }
 }

@@ -2,7 +2,6 @@
 
 mod equation;
 mod fused;
-mod gather;
 mod integrand;
 mod intrepid;
 #[cfg(test)]
@@ -11,16 +10,14 @@ mod tiles;
 
 pub use equation::EquationKernel;
 pub use fused::FusedKernel;
-pub use gather::Elements;
 pub(super) use integrand::Integrand;
 pub(super) use intrepid::workset_bytes;
 pub use intrepid::{IntrepidKernel, Worksets};
 
 use crate::Result;
-use crate::element::{HEX8_NODES, SymmetricSink};
 use crate::fill::Wanted;
 use crate::mesh::ElemNode;
-use crate::space::lanes::{LANES, Lanes};
+use crate::space::lanes::LANES;
 use std::ops::Range;
 
 /// Element matrices and residuals of up to [`LANES`] elements, the element index fastest.
@@ -48,42 +45,6 @@ impl<const NN: usize> ElementBatch<NN> {
                     matrix[i * NN + j] = self.matrix[i][j][lane];
                 }
             }
-        }
-    }
-}
-
-/// The lanes of a batch from `first` on.
-struct BatchPart<'a> {
-    out: &'a mut ElementBatch<HEX8_NODES>,
-    first: usize,
-}
-
-impl<'a> BatchPart<'a> {
-    fn new(out: &'a mut ElementBatch<HEX8_NODES>, first: usize) -> Self {
-        BatchPart { out, first }
-    }
-
-    #[inline(always)]
-    fn put_residual<const FUSED: bool, const WIDTH: usize>(&mut self, m: usize, value: Lanes<FUSED, f64, WIDTH>) {
-        self.out.residual[m][self.first..][..WIDTH].copy_from_slice(&value.0);
-    }
-
-    #[inline(always)]
-    fn put_matrix<const FUSED: bool, const WIDTH: usize>(
-        &mut self,
-        [m, n]: [usize; 2],
-        value: Lanes<FUSED, f64, WIDTH>,
-    ) {
-        self.out.matrix[m][n][self.first..][..WIDTH].copy_from_slice(&value.0);
-    }
-}
-
-impl<const FUSED: bool, const WIDTH: usize> SymmetricSink<Lanes<FUSED, f64, WIDTH>> for BatchPart<'_> {
-    #[inline(always)]
-    fn put(&mut self, row: usize, column: usize, entry: Lanes<FUSED, f64, WIDTH>) {
-        self.put_matrix([row, column], entry);
-        if row != column {
-            self.put_matrix([column, row], entry);
         }
     }
 }

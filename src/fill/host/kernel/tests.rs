@@ -56,14 +56,13 @@ proptest! {
                 residual.iter().chain(matrix.as_flattened()).copied().collect()
             })
             .collect();
-        let elements = Elements::new(&elem_node, &coords, &solution, heat).unwrap();
-        check(&FusedKernel::new(elements), &expected)?;
+        check(&FusedKernel::new(&elem_node, &coords, &solution, heat).unwrap(), &expected)?;
     }
 }
 
 #[test]
 fn arrays_of_other_lengths_are_refused() {
     let table = ElemNode::new((0..8).collect(), HEX8_NODES, 9).unwrap();
-    let error = Elements::new(&table, &[[0.0; 3]; 9], &[0.0; 8], Heat::new(1.0)).unwrap_err().to_string();
+    let error = FusedKernel::new(&table, &[[0.0; 3]; 9], &[0.0; 8], Heat::new(1.0)).unwrap_err().to_string();
     assert!(error.contains("`solution` has extents [8], expected [9]"), "{error}");
 }
