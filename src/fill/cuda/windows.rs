@@ -15,7 +15,7 @@
 
 use crate::Result;
 use crate::space::cuda::{Cuda, CudaArray};
-use crate::space::{ExecutionSpace, try_collect, try_push, try_zeroed};
+use crate::space::{ExecutionSpace, try_push, try_zeroed};
 
 /// Rows per block, as in the kernels.
 pub(super) const ROWS: usize = 128;
@@ -61,24 +61,6 @@ impl Sorted {
         }
         Ok(Sorted { list, ends })
     }
-
-    /// Takes all blocks in their order, as far as each is summed with the blocks before it or later, and returns them with the
-    /// distance that windows must span. `None` if it is `limit` or more. One pass: the usual case, a whole box.
-    fn in_order(elems: usize, step: usize, limit: usize, blocks: &Reach) -> Result<Option<(Self, usize)>> {
-        let count = blocks.lowest.len();
-        let mut ends = try_collect("steps of the fill", std::iter::repeat_n(count, elems.div_ceil(step)))?;
-        let (mut last, mut furthest, mut steps) = (0, 0, 0);
-        for (block, (&low, &high)) in blocks.lowest.iter().zip(&blocks.highest).enumerate() {
-            last = high.max(last);
-            furthest = last.saturating_sub(low).max(furthest);
-            while last as usize >= (steps + 1) * step {
-                ends[steps] = block;
-                steps += 1;
-            }
-        }
-        let list = try_collect("blocks of the fill", 0..count as u32)?;
-        Ok(((furthest as usize) < limit).then_some((Sorted { list, ends }, furthest as usize)))
-    }
 }
 
 /// Which rows are summed after each step.
@@ -104,12 +86,6 @@ impl Plan {
         if step >= elems {
             return Ok(None);
         }
-        // Full cache lines for warps of elements.
-        let capacity = |furthest: usize| (step + furthest).next_multiple_of(32);
-        if let Some((blocks, furthest)) = Sorted::in_order(elems, step, limit, blocks)? {
-            let (capacity, rows) = (capacity(furthest), Sorted::new(elems, step, std::iter::empty())?);
-            return Ok((capacity < elems).then_some(Plan { step, capacity, blocks, rows }));
-        }
         let (count, mut joins, mut furthest) = (blocks.lowest.len(), Vec::new(), 0);
         for block in 0..count {
             match blocks.distance(block) {
@@ -124,7 +100,8 @@ impl Plan {
         let row_at = |at: usize| joins[at / ROWS] as usize * ROWS + at % ROWS;
         let alone_rows = (0..alone.lowest.len()).filter(|&at| row_at(at) < rows);
         let furthest = alone_rows.clone().map(|at| alone.distance(at)).fold(furthest, usize::max);
-        let capacity = capacity(furthest);
+        // Full cache lines for warps of elements.
+        let capacity = (step + furthest).next_multiple_of(32);
         if furthest >= limit || capacity >= elems {
             return Ok(None);
         }
