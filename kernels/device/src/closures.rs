@@ -1,7 +1,7 @@
 //! Closures: functions of C++ with copies of the names around them. Their parameters have types: NVRTC takes no generic lambdas.
 
 use super::context::Context;
-use super::expressions::{self, name};
+use super::expressions;
 use super::{statements, types};
 use std::collections::HashSet;
 use syn::{Error, Expr, ExprClosure, Pat, Result};
@@ -30,24 +30,14 @@ fn translate(closure: &ExprClosure, item: Option<&str>, context: &Context) -> Re
     let (mut parameters, mut unpacked, mut names) = (Vec::new(), String::new(), HashSet::new());
     for (at, parameter) in closure.inputs.iter().enumerate() {
         names.extend(statements::names_of(parameter).into_iter().map(ToString::to_string));
-        let given = || {
-            let expected = "expected a type: `|i: usize| ...`";
-            item.ok_or_else(|| Error::new_spanned(parameter, expected))
+        let (pattern, ty) = match (parameter, item) {
+            (Pat::Type(of), _) => (&*of.pat, types::translate(&of.ty, context)?),
+            (pattern, Some(item)) => (pattern, item.to_string()),
+            (pattern, None) => return Err(Error::new_spanned(pattern, "expected a type: `|i: usize| ...`")),
         };
-        match parameter {
-            Pat::Ident(of) => parameters.push(format!("{} {}", given()?, name(&of.ident))),
-            Pat::Type(of) => match &*of.pat {
-                Pat::Ident(ident) => {
-                    parameters.push(format!("{} {}", types::translate(&of.ty, context)?, name(&ident.ident)));
-                }
-                other => return Err(Error::new_spanned(other, "expected a name")),
-            },
-            Pat::Wild(_) => parameters.push(given()?.into()),
-            pattern => {
-                parameters.push(format!("{} parameter_{at}", given()?));
-                unpacked += &statements::bind(pattern, &format!("parameter_{at}"))?;
-            }
-        }
+        let (declared, bound) = statements::parameter(pattern, ty, &format!("parameter_{at}"))?;
+        parameters.push(declared);
+        unpacked += &bound;
     }
     let body = context.closure(names.clone(), || match &*closure.body {
         Expr::Block(block) => statements::body(&block.block, context, true, names),

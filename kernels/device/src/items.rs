@@ -4,9 +4,7 @@ use super::context::Context;
 use super::{expressions, statements, types};
 use quote::ToTokens;
 use std::fmt::Write;
-use syn::{
-    Error, Expr, FnArg, GenericParam, Ident, ImplItem, Item, ItemImpl, ItemStruct, Pat, Result, Signature, Type,
-};
+use syn::{Error, Expr, FnArg, GenericParam, Ident, ImplItem, Item, ItemImpl, ItemStruct, Result, Signature, Type};
 
 /// Returns the items as C++: names of structs, constants, declarations of functions, structs with their methods, functions.
 pub fn translate(items: &[Item]) -> Result<String> {
@@ -116,14 +114,9 @@ fn function(of: &Signature, block: &syn::Block, context: &Context, is_method: bo
             FnArg::Receiver(receiver) => return Err(Error::new_spanned(receiver, "expected `&self` or `self`")),
             FnArg::Typed(argument) => {
                 let ty = types::translate(&argument.ty, context)?;
-                match &*argument.pat {
-                    Pat::Ident(name) => arguments.push(format!("{ty} {}", expressions::name(&name.ident))),
-                    Pat::Wild(_) => arguments.push(ty),
-                    pattern => {
-                        arguments.push(format!("{ty} argument_{at}"));
-                        unpacked += &statements::bind(pattern, &format!("argument_{at}"))?;
-                    }
-                }
+                let (declared, bound) = statements::parameter(&argument.pat, ty, &format!("argument_{at}"))?;
+                arguments.push(declared);
+                unpacked += &bound;
             }
         }
     }

@@ -184,6 +184,15 @@ pub fn names_of(pattern: &Pat) -> Vec<&Ident> {
     }
 }
 
+/// Returns a parameter of a function, which is called `place` unless it has a name, and the statements that bind the names of its pattern.
+pub fn parameter(pattern: &Pat, ty: String, place: &str) -> Result<(String, String)> {
+    Ok(match pattern {
+        Pat::Ident(of) => (format!("{ty} {}", name(&of.ident)), String::new()),
+        Pat::Wild(_) => (ty, String::new()),
+        pattern => (format!("{ty} {place}"), bind(pattern, place)?),
+    })
+}
+
 /// Binds the names of a pattern to the parts of `place`.
 pub fn bind(pattern: &Pat, place: &str) -> Result<String> {
     match pattern {
