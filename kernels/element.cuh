@@ -22,34 +22,28 @@ constexpr __device__ int packed(int row, int column) {
 // The parameters of src/element/equations/heat.rs.
 struct Heat { double conductivity; };
 
-struct Two { double a, b; };
-struct Three { double a, b, c; };
 struct Point { double x, y, z; };
 
 INLINE Point operator-(Point a, Point b) { return {a.x - b.x, a.y - b.y, a.z - b.z}; }
 INLINE double dot(Point a, Point b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
 INLINE Point cross(Point a, Point b) { return {a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x}; }
 
-// Returns sum_q n_i(q) v_q for i = 0, 1. Also interpolates nodal values to the points.
-INLINE Two linear(double v, double w) {
+// a, b = sum_q n_i(q) v_q for i = 0, 1. Also interpolates nodal values to the points.
+INLINE void linear(double v, double w, double& a, double& b) {
     double difference = v - w;
-    return {difference * NEAR + w, difference * FAR + w};
+    a = difference * NEAR + w, b = difference * FAR + w;
 }
-// Returns SCALE sum_q p_b(q) v_q for b = 0, 1, 2.
-INLINE Three products(double v, double w) {
-    double sum = v + w, common = sum * (SCALE * FAR * FAR);
-    return {v * (SCALE * GAUSS) + common, sum, w * (SCALE * GAUSS) + common};
-}
-INLINE void linear(double v, double w, double& a, double& b) { Two two = linear(v, w); a = two.a, b = two.b; }
+// out = SCALE sum_q p_b(q) v_q for b = 0, 1, 2.
 INLINE void products(double v, double w, double (&out)[3]) {
-    Three three = products(v, w);
-    out[0] = three.a, out[1] = three.b, out[2] = three.c;
+    double sum = v + w, common = sum * (SCALE * FAR * FAR);
+    out[0] = v * (SCALE * GAUSS) + common, out[1] = sum, out[2] = w * (SCALE * GAUSS) + common;
 }
 // Applies `linear` along both axes of a 2 x 2 face.
 INLINE void linear_face(const double (&v)[2][2], double (&out)[2][2]) {
-    Two left = linear(v[0][0], v[1][0]), right = linear(v[0][1], v[1][1]);
-    linear(left.a, right.a, out[0][0], out[0][1]);
-    linear(left.b, right.b, out[1][0], out[1][1]);
+    double left[2], right[2];
+    linear(v[0][0], v[1][0], left[0], left[1]), linear(v[0][1], v[1][1], right[0], right[1]);
+#pragma unroll
+    for (int i = 0; i < 2; i++) linear(left[i], right[i], out[i][0], out[i][1]);
 }
 INLINE void linear_cube(double (&v)[2][2][2]) {
 #pragma unroll

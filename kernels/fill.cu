@@ -130,21 +130,21 @@ SUMS(gather_listed_u8, THREADS, u8, -1, gather_listed)
 SUMS(gather_listed_u16, THREADS, u16, -1, gather_listed)
 SUMS(gather_listed_u32, THREADS, u32, -1, gather_listed)
 
-// lowest, highest = first and last element of each block of rows; ~0 and 0 if its rows have none. Lists ascend, so a row's
-// first and last slots suffice.
+// Calls put(first, last) with the first and last element of a row that has some. Lists ascend, so its first and last slots suffice.
+template <class Put> INLINE void reach_of(u64 row, u64 rows, u32 nn, const u64* slot_map, const u32* slots, Put put) {
+    if (row >= rows) return;
+    u64 begin = __ldg(slot_map + row), end = __ldg(slot_map + row + 1);
+    if (begin < end) put(__ldg(slots + begin) / nn, __ldg(slots + end - 1) / nn);
+}
+
+// lowest, highest = first and last element of each block of rows; ~0 and 0 if its rows have none.
 KERNEL __launch_bounds__(ROWS) reach_of_blocks(u64 rows, u32 nn, const u64* slot_map, const u32* slots, u32* lowest,
                                                u32* highest) {
     __shared__ u32 low, high;
     if (threadIdx.x == 0) low = ~0u, high = 0;
     __syncthreads();
-    u64 row = thread_index();
-    if (row < rows) {
-        u64 begin = __ldg(slot_map + row), end = __ldg(slot_map + row + 1);
-        if (begin < end) {
-            atomicMin(&low, __ldg(slots + begin) / nn);
-            atomicMax(&high, __ldg(slots + end - 1) / nn);
-        }
-    }
+    auto put = [&](u32 first, u32 last) { atomicMin(&low, first), atomicMax(&high, last); };
+    reach_of(thread_index(), rows, nn, slot_map, slots, put);
     __syncthreads();
     if (threadIdx.x == 0) lowest[blockIdx.x] = low, highest[blockIdx.x] = high;
 }
@@ -154,10 +154,7 @@ KERNEL __launch_bounds__(ROWS) reach_of_rows(u64 rows, u32 nn, const u32* blocks
                                              u32* lowest, u32* highest) {
     u64 row = u64(blocks[blockIdx.x]) * ROWS + threadIdx.x;
     u32 low = ~0u, high = 0;
-    if (row < rows) {
-        u64 begin = __ldg(slot_map + row), end = __ldg(slot_map + row + 1);
-        if (begin < end) low = __ldg(slots + begin) / nn, high = __ldg(slots + end - 1) / nn;
-    }
+    reach_of(row, rows, nn, slot_map, slots, [&](u32 first, u32 last) { low = first, high = last; });
     lowest[thread_index()] = low, highest[thread_index()] = high;
 }
 
