@@ -11,7 +11,7 @@
 //! Shapes: `nodal [m]` in the order of [`Interpolation::order`], `at [p]`. Pure and generic over the number, so a vector lane may hold an
 //! element.
 
-use super::{Basis, ElementType};
+use super::{BasisTables, ElementType};
 use crate::space::lanes::Number;
 
 /// Gradient in reference coordinates and value at a point.
@@ -36,7 +36,8 @@ pub struct Interpolation {
 impl Interpolation {
     /// Tabulates the basis of an element.
     pub fn new(element: ElementType) -> Self {
-        let (basis, rule) = (Basis::new(element), element.rule());
+        let (BasisTables { nodes: count, values, gradients, weights, .. }, rule) =
+            (BasisTables::of(element), element.rule());
         if let Some(nodes) = element.tensor_edge() {
             let (by_axis, points) = (by_axis(element.reference_nodes()), by_axis(&rule.points));
             // The functions of all nodes with the same place along the edge add up to that of the edge.
@@ -47,19 +48,13 @@ impl Interpolation {
                 }
                 line
             };
-            let values: Vec<Vec<f64>> = rule.points.iter().map(|&xi| basis.values(xi)).collect();
-            let slopes: Vec<Vec<[f64; 3]>> = rule.points.iter().map(|&xi| basis.gradients(xi)).collect();
-            let line = [along(&|p, m| values[p][m]), along(&|p, m| slopes[p][m][0])];
-            let weights = points.iter().map(|&p| rule.weights[p]).collect();
+            let line = [along(&|p, m| values[p * count + m]), along(&|p, m| gradients[p * count + m][0])];
+            let weights = points.iter().map(|&p| weights[p]).collect();
             return Interpolation { edge: nodes, order: by_axis, weights, table: Vec::new(), line };
         }
-        let at = |xi: [f64; 3]| {
-            let gradients = basis.gradients(xi).into_iter();
-            gradients.zip(basis.values(xi)).map(|([a, b, c], value)| [a, b, c, value]).collect()
-        };
-        let table = rule.points.iter().map(|&xi| at(xi)).collect();
-        let order = (0..element.nodes()).collect();
-        Interpolation { edge: 0, order, weights: rule.weights, table, line: [[[0.0; EDGE]; EDGE]; 2] }
+        let all: Vec<_> = gradients.iter().zip(values).map(|(&[a, b, c], value)| [a, b, c, value]).collect();
+        let table = all.chunks(count).map(<[_]>::to_vec).collect();
+        Interpolation { edge: 0, order: (0..count).collect(), weights, table, line: [[[0.0; EDGE]; EDGE]; 2] }
     }
 
     /// Returns the element's node at each place of `nodal`: along the axes where the element is done by axes, else as it is.
@@ -139,7 +134,7 @@ impl Interpolation {
 }
 
 /// Returns the ids of positions, those along the first axis side by side, then along the second.
-fn by_axis(positions: &[[f64; 3]]) -> Vec<usize> {
+pub(crate) fn by_axis(positions: &[[f64; 3]]) -> Vec<usize> {
     let mut ids: Vec<usize> = (0..positions.len()).collect();
     ids.sort_by(|&a, &b| {
         let axes = [2, 1, 0].map(|axis| positions[a][axis].total_cmp(&positions[b][axis]));
@@ -299,6 +294,7 @@ fn backward<N: Number, const L: usize>([values, slopes]: &[[[f64; EDGE]; EDGE]; 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::element::Basis;
 
     fn noise(k: usize) -> f64 {
         ((k * 7919 + 13) % 101) as f64 / 50.0 - 1.0

@@ -57,6 +57,8 @@ pub use element_type::ElementType;
 pub(crate) use element_type::Shape;
 pub use fold_search::FoldSearch;
 pub use folding::fold;
+#[cfg(feature = "cuda")]
+pub(crate) use interpolation::by_axis;
 pub use interpolation::{AtPoint, Interpolation};
 pub use moments::{SymmetricSink, moments};
 pub(crate) use polynomials::Basis;

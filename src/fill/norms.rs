@@ -19,16 +19,12 @@ const MOST_NODES: usize = 27;
 
 /// Coordinates and weight times det J of a point.
 fn at_point(tables: &BasisTables, p: usize, nodes: &[u32], node_coord: &[[f64; 3]]) -> ([f64; 3], f64) {
-    let (mut x, mut jacobian) = ([0.0; 3], [[0.0; 3]; 3]);
-    for (m, &node) in nodes.iter().enumerate() {
-        let (at, m) = (node_coord[node as usize], p * tables.nodes + m);
-        for a in 0..3 {
-            x[a] += tables.values[m] * at[a];
-            for b in 0..3 {
-                jacobian[a][b] += at[a] * tables.gradients[m][b];
-            }
-        }
+    let coords = || nodes.iter().map(|&node| node_coord[node as usize]);
+    let mut x = [0.0; 3];
+    for (at, phi) in coords().zip(&tables.values[p * tables.nodes..]) {
+        (0..3).for_each(|axis| x[axis] += phi * at[axis]);
     }
+    let jacobian = geometry::jacobian(coords(), &tables.gradients[p * tables.nodes..]);
     (x, tables.weights[p] * geometry::determinant_inverse(&jacobian).0)
 }
 

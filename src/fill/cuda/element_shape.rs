@@ -1,6 +1,6 @@
 //! Sizes of an element on a GPU and its basis tables for `kernels/equation.cu`.
 
-use crate::element::{BasisTables, ElementType};
+use crate::element::{BasisTables, ElementType, by_axis};
 use crate::{Error, Result};
 
 /// Terms at a point: three axes and the value.
@@ -117,11 +117,11 @@ impl ElementShape {
         let item = |p: usize, m: usize| if m < self.nodes { at_node(p, m) } else { [0.0; TERMS] };
         let hex27 = ElementType::Hex27;
         let is_layered = self.layers > 0;
-        let points = if is_layered { by_layer(&hex27.rule().points) } else { (0..self.points).collect() };
+        let points = if is_layered { by_axis(&hex27.rule().points) } else { (0..self.points).collect() };
         let basis = points.iter().flat_map(|&p| (0..self.padded()).flat_map(move |m| item(p, m)));
         let mut all: Vec<f64> = basis.chain(points.iter().map(|&p| tables.weights[p])).collect();
         if is_layered {
-            let nodes = by_layer(hex27.reference_nodes());
+            let nodes = by_axis(hex27.reference_nodes());
             let (face_nodes, face_points) = (self.nodes / self.layers, self.points / self.layers);
             // phi = face phi times line phi, and the functions of a line, or of a face, add up to 1.
             for (q, m) in (0..face_points).flat_map(|q| (0..face_nodes).map(move |m| (q, m))) {
@@ -143,17 +143,6 @@ impl ElementShape {
 /// Whether these are the tables of an element at the points of its rule.
 pub(super) fn is_standard(element: ElementType, tables: &BasisTables) -> bool {
     tables.element == element && *tables == BasisTables::of(element)
-}
-
-/// Returns the ids of positions sorted by the third axis, then the second, then the first.
-fn by_layer(positions: &[[f64; 3]]) -> Vec<usize> {
-    let mut ids: Vec<usize> = (0..positions.len()).collect();
-    let key = |id: usize| positions[id].map(|x| (1e6 * x) as i64);
-    ids.sort_by_key(|&id| {
-        let [x, y, z] = key(id);
-        [z, y, x]
-    });
-    ids
 }
 
 #[cfg(test)]
