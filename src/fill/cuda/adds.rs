@@ -33,11 +33,11 @@ impl Adds {
         // Additions need zeros to start from.
         system.clear()?;
         let name = if matches!(self, Adds::Atomic) { "scatter_heat" } else { "racy_heat" };
-        let (elems, rows, (positions, kind)) = (system.elems(), system.rows() as u64, system.positions());
-        let (nodes, row_map) = (system.elem_node().nodes(), system.layout.starts);
+        let (elem_node, (positions, kind)) = (system.elem_node(), system.positions());
+        let (elems, rows, row_map) = (elem_node.elem_count(), system.layout.rows as u64, system.layout.starts);
         #[rustfmt::skip]
         let arguments = arguments![
-            elems as u64, rows, WIDTHS[kind], nodes, positions, row_map, input.node_coord, input.solution, heat,
+            elems as u64, rows, WIDTHS[kind], elem_node.nodes(), positions, row_map, input.node_coord, input.solution, heat,
             &mut *system.values, &mut *system.residual,
         ];
         system.space.launch(&HEAT, name, Grid::cover(elems, HEAT_THREADS), arguments)
@@ -50,13 +50,13 @@ impl Adds {
             Adds::Atomic => ["scatter_u8", "scatter_u16", "scatter_u32"],
             Adds::Racy => ["racy_u8", "racy_u16", "racy_u32"],
         };
-        let (nn, (positions, kind)) = (system.nodes_per_elem(), system.positions());
-        let (elems, rows) = (system.elems(), system.rows() as u64);
-        let (nodes, row_map) = (system.elem_node().nodes(), system.layout.starts);
+        let (elem_node, (positions, kind)) = (system.elem_node(), system.positions());
+        let (elems, rows, row_map) = (elem_node.elem_count(), system.layout.rows as u64, system.layout.starts);
+        let nn = elem_node.nodes_per_elem();
         let tiles = elems.div_ceil(ELEMS) * (nn * nn).div_ceil(ENTRIES);
         #[rustfmt::skip]
         let arguments = arguments![
-            elems as u64, rows, nn as u32, u32::from(elements.symmetric), nodes, positions, row_map, elements.matrices,
+            elems as u64, rows, nn as u32, u32::from(elements.symmetric), elem_node.nodes(), positions, row_map, elements.matrices,
             elements.residuals, &mut *system.values, &mut *system.residual,
         ];
         system.space.launch(&FILL, names[kind], Grid::new(blocks(tiles)?, THREADS), arguments)

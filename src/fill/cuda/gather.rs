@@ -84,7 +84,7 @@ impl Gather {
         symmetric: bool,
         mut compute: impl FnMut(Batch, &mut Arrays) -> Result<()>,
     ) -> Result<()> {
-        let (space, elems) = (system.space, system.elems());
+        let (space, elems) = (system.space, system.elem_node().elem_count());
         let capacity = self.capacity(elems);
         // Taken out while `self` is borrowed, and put back below.
         let mut arrays = Arrays::of(self.arrays.take(), space, [entries, rows], capacity)?;
@@ -109,7 +109,7 @@ impl Gather {
 
     /// Sums stored matrices of all elements.
     pub(super) fn matrices(&self, mut system: SystemView<'_>, elements: ElementMatrices<'_>) -> Result<()> {
-        let batch = Batch::whole(system.elems());
+        let batch = Batch::whole(system.elem_node().elem_count());
         self.blocks(&mut system, batch, elements, None)
     }
 
@@ -123,7 +123,7 @@ impl Gather {
     ) -> Result<()> {
         let RowLayout { rows, shift, halves, .. } = system.layout;
         let (list, count) = list.unwrap_or((Argument::NULL, blocks_of(rows)));
-        let nn = system.nodes_per_elem();
+        let nn = system.elem_node().nodes_per_elem();
         let symmetric = |of_u8| [of_u8, "gather_symmetric8_u16", "gather_symmetric8_u32"];
         let full = |of_u8| [of_u8, "gather_full8_u16", "gather_full8_u32"];
         let names = match (nn, elements.symmetric, shift, halves) {
@@ -151,7 +151,7 @@ impl Gather {
         list: Argument,
         grid: Grid,
     ) -> Result<()> {
-        let (nn, (positions, kind)) = (system.nodes_per_elem() as u32, system.positions());
+        let (nn, (positions, kind)) = (system.elem_node().nodes_per_elem() as u32, system.positions());
         let (slot_map, slots, base) = (self.lists.row_map(), self.lists.slots_array(), batch.base() as u32);
         let RowLayout { starts, shift, .. } = system.layout;
         #[rustfmt::skip]

@@ -52,22 +52,10 @@ impl<'a> SystemView<'a> {
         self.places.elem_node()
     }
 
-    pub(super) fn rows(&self) -> usize {
-        self.layout.rows
-    }
-
-    pub(super) fn elems(&self) -> usize {
-        self.elem_node().elem_count()
-    }
-
-    pub(super) fn nodes_per_elem(&self) -> usize {
-        self.elem_node().nodes_per_elem()
-    }
-
     /// Zeroes values and residual.
     pub(super) fn clear(&mut self) -> Result<()> {
         self.space.fill_bytes(self.values, 0)?;
-        crate::blas::Blas::fill(self.space, self.rows(), 0.0, self.residual)
+        crate::blas::Blas::fill(self.space, self.layout.rows, 0.0, self.residual)
     }
 
     /// As [`positions`], of the system's table.
