@@ -6,7 +6,7 @@
 //! Otherwise the caches hold these rows already, and prefetching them would cost a seventh of the sums.
 
 use crate::LocalOrdinal;
-use crate::graph::Position;
+use crate::graph::{ElemGraph, Position, with_positions};
 use crate::mesh::ElemNode;
 use crate::space::atomic::AtomicF64;
 use crate::space::lanes::LANES;
@@ -29,23 +29,24 @@ pub(super) fn is_scattered(elem_node: &ElemNode, crs: &CrsGraph) -> bool {
 
 /// Prefetches the values that `elems` add to, and the next batch's row starts.
 #[inline(never)]
-pub(super) fn prefetch_sums<P: Position>(
-    table: &[LocalOrdinal],
-    positions: &[P],
-    nodes: usize,
+pub(super) fn prefetch_sums(
+    graph: &ElemGraph,
     elems: Range<usize>,
     row_map: &[u64],
     (values, residual): (&[AtomicF64], &[AtomicF64]),
 ) {
+    let (table, nodes) = (graph.elem_node().as_slice(), graph.elem_node().nodes_per_elem());
     let (first, end) = (elems.start * nodes, elems.end * nodes);
     table[end..table.len().min(end + LANES * nodes)].iter().for_each(|&node| prefetch(row_map, node as usize));
-    let positions = positions[first * nodes..end * nodes].chunks_exact(nodes);
-    for (&node, positions) in table[first..end].iter().zip(positions) {
-        // Ghosts have no row.
-        let Some(&start) = row_map.get(node as usize) else { continue };
-        prefetch(residual, node as usize);
-        positions.iter().for_each(|position| prefetch(values, start as usize + position.get()));
-    }
+    with_positions!(graph.positions(), positions => {
+        let positions = positions[first * nodes..end * nodes].chunks_exact(nodes);
+        for (&node, positions) in table[first..end].iter().zip(positions) {
+            // Ghosts have no row.
+            let Some(&start) = row_map.get(node as usize) else { continue };
+            prefetch(residual, node as usize);
+            positions.iter().for_each(|position| prefetch(values, start as usize + position.get()));
+        }
+    });
 }
 
 #[cfg(test)]

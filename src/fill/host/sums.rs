@@ -6,7 +6,7 @@ use super::locality::prefetch_sums;
 use super::parts::{Output, Pattern};
 use crate::contraction::Sum;
 use crate::fill::{Additions, Wanted};
-use crate::graph::{Position, with_positions};
+use crate::graph::{ElemGraph, Position, with_positions};
 use crate::mesh::ElemNode;
 use crate::space::Threads;
 use crate::space::atomic::{AtomicF64, AtomicU64, add, add_unshared, atomic_view};
@@ -93,69 +93,80 @@ pub(super) fn add_elems<const NN: usize>(
     sums: SharedSums<'_>,
     adds: &Adds,
 ) -> Result<()> {
-    // Chosen outside the loop: a choice at each row takes a tenth of the time of an assembly.
-    match adds {
-        Adds::Atomic => add_batches(kernel, elems, graph, sums, |_, cell, term| add(cell, term)),
-        Adds::Plain => add_batches(kernel, elems, graph, sums, |_, cell, term| add_unshared(cell, term)),
-        Adds::AtSeams(on_seam) => add_batches(kernel, elems, graph, sums, |row, cell, term| {
-            if on_seam[row as usize] != 0 { add(cell, term) } else { add_unshared(cell, term) }
-        }),
-    }
-}
-
-/// Evaluates `elems` in batches and adds their wanted parts by `add(row, cell, term)`.
-#[inline(always)]
-fn add_batches<const NN: usize>(
-    kernel: &dyn ElementKernel<NN>,
-    elems: Range<usize>,
-    graph: Pattern<'_>,
-    sums: SharedSums<'_>,
-    add: impl Fn(LocalOrdinal, &AtomicF64, f64) + Copy,
-) -> Result<()> {
-    let table = graph.elem.elem_node().as_slice();
-    with_batch(|batch| {
+    with_batch(|batch: &mut ElementBatch<NN>| {
         let mut evaluate = kernel.evaluator(sums.wanted, elems.clone())?;
-        with_positions!(graph.elem.positions(), positions => {
-            for first in elems.clone().step_by(LANES) {
-                let lanes = first..elems.end.min(first + LANES);
-                if graph.is_scattered {
-                    let parts = (sums.values, sums.residual);
-                    prefetch_sums(table, positions, NN, lanes.clone(), sums.crs.row_map(), parts);
-                }
-                evaluate(lanes.clone(), batch)?;
-                for (lane, elem) in lanes.enumerate() {
-                    let positions = &positions[elem * NN * NN..][..NN * NN];
-                    add_elem(batch, lane, &table[elem * NN..][..NN], positions, sums, add);
-                }
+        for first in elems.clone().step_by(LANES) {
+            let lanes = first..elems.end.min(first + LANES);
+            if graph.is_scattered {
+                prefetch_sums(graph.elem, lanes.clone(), sums.crs.row_map(), (sums.values, sums.residual));
             }
-        });
+            evaluate(lanes.clone(), batch)?;
+            let batch = (batch.matrix.as_flattened(), &batch.residual[..]);
+            if const { NN <= MOST_UNROLLED } {
+                add_batch::<NN>(batch, lanes, graph.elem, sums, adds);
+            } else {
+                add_batch::<ANY>(batch, lanes, graph.elem, sums, adds);
+            }
+        }
         Ok(())
     })?
 }
 
-/// Adds one lane of a batch to the rows that this rank owns. Rows of ghosts are skipped: their owner computes the same
-/// element.
+/// Most nodes of an element for whose number loops over its entries are compiled.
+const MOST_UNROLLED: usize = 8;
+/// Stands for a number of nodes that is known at run time only.
+const ANY: usize = 0;
+
+/// Matrices `[(i, j)][lane]` and residuals `[i][lane]` of a batch.
+type Lanes<'a> = (&'a [[f64; LANES]], &'a [[f64; LANES]]);
+
+/// Adds the lanes of a batch of elements with `N` nodes.
+#[inline(never)]
+fn add_batch<const N: usize>(
+    batch: Lanes<'_>,
+    elems: Range<usize>,
+    graph: &ElemGraph,
+    sums: SharedSums<'_>,
+    adds: &Adds,
+) {
+    // Chosen outside the loops: a choice at each row takes a tenth of the time of an assembly.
+    with_positions!(graph.positions(), positions => {
+        let of = (batch, graph.elem_node().as_slice(), &positions[..]);
+        match adds {
+            Adds::Atomic => add_rows::<N, _>(of, elems, sums, |_, cell, term| add(cell, term)),
+            Adds::Plain => add_rows::<N, _>(of, elems, sums, |_, cell, term| add_unshared(cell, term)),
+            Adds::AtSeams(on_seam) => add_rows::<N, _>(of, elems, sums, |row, cell, term| {
+                if on_seam[row as usize] != 0 { add(cell, term) } else { add_unshared(cell, term) }
+            }),
+        }
+    });
+}
+
+/// Adds the lanes of a batch by `add(row, cell, term)`, given the nodes of all elements and their positions. Rows of ghosts are skipped:
+/// their owner computes the same element.
 #[inline(always)]
-fn add_elem<const NN: usize, P: Position>(
-    batch: &ElementBatch<NN>,
-    lane: usize,
-    nodes: &[LocalOrdinal],
-    positions: &[P],
+fn add_rows<const N: usize, P: Position>(
+    ((matrix, residual), table, positions): (Lanes<'_>, &[LocalOrdinal], &[P]),
+    elems: Range<usize>,
     sums: SharedSums<'_>,
     add: impl Fn(LocalOrdinal, &AtomicF64, f64),
 ) {
-    for (i, &row) in nodes.iter().enumerate() {
-        // Ids of ghosts lie behind those of rows, so the bounds check is the test for ownership.
-        if sums.wanted.residual {
-            let Some(cell) = sums.residual.get(row as usize) else { continue };
-            add(row, cell, batch.residual[i][lane]);
-        } else if row as usize >= sums.crs.rows() {
-            continue;
-        }
-        if sums.wanted.matrix {
-            let values = &sums.values[sums.crs.row_range(row as usize)];
-            for (j, position) in positions[NN * i..][..NN].iter().enumerate() {
-                add(row, &values[position.get()], batch.matrix[i][j][lane]);
+    let nn = if N == ANY { residual.len() } else { N };
+    for (lane, elem) in elems.enumerate() {
+        for (i, &row) in table[elem * nn..][..nn].iter().enumerate() {
+            // Ids of ghosts lie behind those of rows, so the bounds check is the test for ownership.
+            if sums.wanted.residual {
+                let Some(cell) = sums.residual.get(row as usize) else { continue };
+                add(row, cell, residual[i][lane]);
+            } else if row as usize >= sums.crs.rows() {
+                continue;
+            }
+            if sums.wanted.matrix {
+                let values = &sums.values[sums.crs.row_range(row as usize)];
+                let positions = &positions[(elem * nn + i) * nn..][..nn];
+                for (position, terms) in positions.iter().zip(&matrix[nn * i..][..nn]) {
+                    add(row, &values[position.get()], terms[lane]);
+                }
             }
         }
     }
