@@ -7,7 +7,7 @@
 //! R_m = sum_p w_p det J_p r(phi_m, grad phi_m; T, grad T),   A_mn = dR_m / dT_n
 //! ```
 //!
-//! [`basis`] holds phi, [`cubature`] the points p and weights w, [`geometry`] J, its determinant and the gradients,
+//! `basis` holds phi, `cubature` the points p and weights w, `geometry` J, its determinant and the gradients,
 //! [`equations`] the integrand r and its derivative. [`reference()`] sums over the points in plain loops; every faster
 //! kernel, on the host or on a device, is tested against it. [`moments()`] computes the same integral by sum
 //! factorisation. [`fold`] bounds det J over a trilinear
@@ -30,16 +30,16 @@
 //! ```
 
 mod analytic;
-pub mod basis;
+mod basis;
 mod bernstein;
 mod counting;
-pub mod cubature;
+mod cubature;
 mod element_type;
 pub mod equations;
 mod faces;
 mod fold_search;
 mod folding;
-pub mod geometry;
+pub(crate) mod geometry;
 mod interpolation;
 mod moments;
 mod polynomials;
