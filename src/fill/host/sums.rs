@@ -113,7 +113,7 @@ pub(super) fn add_elems<const NN: usize>(
 }
 
 /// Most nodes of an element for whose number loops over its entries are compiled.
-const MOST_UNROLLED: usize = 8;
+const MOST_UNROLLED: usize = 12;
 /// Stands for a number of nodes that is known at run time only.
 const ANY: usize = 0;
 
