@@ -102,14 +102,10 @@ const FIRST: f64 = 1e-2;
 /// algebraic error well below that of the discretisation.
 const BEYOND: f64 = 0.01;
 
-/// Returns the relative residual to which a step is solved: choice 2 of Eisenstat and Walker (1996), gamma = 0.9, alpha = 2, with their
-/// safeguard against a sudden fall, but no further than [`BEYOND`] below what reaches Newton's own target.
-fn forcing(norm: f64, before: Option<(f64, f64)>, target: f64, first: f64) -> f64 {
-    let wanted = before.map_or(first, |(norm_before, forcing_before)| {
-        let kept = 0.9 * forcing_before * forcing_before;
-        let by_decrease = 0.9 * (norm / norm_before).powi(2);
-        if kept > 0.1 { by_decrease.max(kept) } else { by_decrease }
-    });
+/// Returns the relative residual to which a step is solved: choice 2 of Eisenstat and Walker (1996), gamma = 0.9, alpha = 2, but no
+/// further than [`BEYOND`] below what reaches Newton's own target. Their safeguard begins at forcing terms above [`FIRST`].
+fn forcing(norm: f64, before: Option<f64>, target: f64, first: f64) -> f64 {
+    let wanted = before.map_or(first, |before| 0.9 * (norm / before).powi(2));
     wanted.min(FIRST).max(BEYOND * target / norm)
 }
 
@@ -258,7 +254,7 @@ pub fn newton<S: Blas>(
             problem.assemble(x, residual)?;
         }
         let linear = problem.solve(x, residual, delta, forcing)?;
-        before = forcing.map(|forcing| (norm, forcing));
+        before = Some(norm);
         // Owned unknowns only; the next assembly refreshes the ghosts.
         space.axpy(n, -1.0, delta, x)?;
         halvings = 0;

@@ -278,7 +278,8 @@ fn an_ill_conditioned_system_reaches_the_tolerance() {
         let (m, params) = (if by_scale { scale } else { vec![1.0; n] }, CgParams::new(tolerance, 20_000));
         let run = |variant| {
             let mut work = CgWorkspace::of_variant(&Serial, n, n, variant).unwrap();
-            let mut system = LinearSystem { operator: &a, preconditioner: &mut Diagonal(m.clone()), comm: &Solo, rhs: &b[..] };
+            let mut system =
+                LinearSystem { operator: &a, preconditioner: &mut Diagonal(m.clone()), comm: &Solo, rhs: &b[..] };
             let mut x = vec![0.0; n];
             let info = cg(&Serial, &mut system, &mut x, params, &mut work, &mut |_, _| {}).unwrap();
             let truth = true_residual(&Serial, &system, &x, &mut work).unwrap();
