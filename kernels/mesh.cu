@@ -119,7 +119,7 @@ KERNEL __launch_bounds__(THREADS) node_tables(u64 count, const u64* part, double
     faces[node] = u8(bits);
 }
 
-// vector = value at the nodes on a face in `mask`.
+// vector[node][field] = values[i][field] for the listed nodes i.
 KERNEL __launch_bounds__(THREADS)
     set_nodes(u64 count, u32 fields, const u32* nodes, const double* values, double* vector) {
     u64 item = thread_index();

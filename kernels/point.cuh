@@ -1,4 +1,4 @@
-// Shared by the kernels of an equation: tables in shared memory, and what is integrated at a point. The text in front states NODES,
+// Shared by the kernels of an equation: tables in shared memory, and coefficients of (grad phi, phi) at a point. The text in front states NODES,
 // POINTS and DOFS.
 
 constexpr int TERMS = 4, DIM = 3, ROWS = NODES * DOFS, THREADS = 128;
@@ -18,7 +18,7 @@ template <class T> INLINE void load_tables(T& tables, const double* from) {
     __syncthreads();
 }
 
-// The value of p, which the compiler cannot know: what is read again from shared memory takes no registers meanwhile.
+// Hides p from the compiler, so that values are reloaded from shared memory instead of kept in registers.
 INLINE int read_again(int p) {
     asm volatile("" : "+r"(p));
     return p;
@@ -32,7 +32,7 @@ INLINE double determinant_inverse(const double (&columns)[DIM][DIM], double (&in
     return columns[0][0] * inverse[0][0] + columns[0][1] * inverse[0][1] + columns[0][2] * inverse[0][2];
 }
 
-// out = what is tested with (reference gradient of phi, phi): scale inverse^T flux, measure source.
+// out = the coefficients of (reference gradient of phi, phi): scale inverse^T flux, measure source.
 INLINE void integrand(const Weak<double>& weak, const double (&inverse)[DIM][DIM], double scale, double measure, double (&out)[TERMS]) {
     const auto& flux = weak.flux;
 #pragma unroll

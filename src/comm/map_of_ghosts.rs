@@ -1,4 +1,4 @@
-//! The map of a rank that knows the owners of its ghosts: the owners learn who reads their items.
+//! Makes a map where the owners of the ghosts are known; each owner receives the ids that other ranks read.
 
 use super::map::local;
 use super::{Communicator, Map, Message, Neighbour, agree};

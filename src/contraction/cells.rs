@@ -16,9 +16,9 @@ use std::ops::Range;
 pub const BLOCK: usize = 512;
 /// Cells whose numbers are contiguous in a copy: one cache line in f32.
 const GROUP: usize = 16;
-/// Largest copy in bytes, of more than one group: a part of a core's second cache.
+/// Largest copy of several groups in bytes: a part of L2.
 const BLOCK_BYTES: usize = 1 << 18;
-/// Bytes between rows of cells from which they share cache sets.
+/// Stride in bytes from which rows of cells map to the same cache sets.
 const PAGE: usize = 4096;
 /// Vectors of sums in the largest tile.
 const SUMS: usize = 16;
@@ -46,7 +46,7 @@ pub fn each<const FUSED: bool, const W: usize, T: Real>(
     }
     let rows = operands.pair.each_ref().map(|operand| operand.fields() * operand.count);
     let group_bytes = (rows[0] + rows[1]) * GROUP * size_of::<T>();
-    let is_far = operands.pair.iter().any(|operand| operand.row_stride() * size_of::<T>() >= PAGE);
+    let is_far = operands.pair.iter().any(|operand| operand.row_stride() >= PAGE / size_of::<T>());
     let copied = operands.exceeds_cache && is_far;
     let block = if copied { (BLOCK_BYTES / group_bytes).max(1) * GROUP } else { GROUP }.min(BLOCK);
     let is_needed = copied || !cells.len().is_multiple_of(W);
@@ -55,7 +55,7 @@ pub fn each<const FUSED: bool, const W: usize, T: Real>(
     // On the heap, so that LLVM does not merge this buffer with the registers that hold the sums of a tile.
     let mut sums = vec![T::default(); SUMS * W];
     let offsets: Vec<usize> = (0..left.count).map(|k| k * GROUP).collect();
-    // Such processors have 32 registers.
+    // AVX-512 has 32 vector registers.
     let is_wide = W * size_of::<T>() == 64;
     let by_four = is_wide && left.fields().is_multiple_of(4) && right.fields().is_multiple_of(4);
     let strides = operands.pair.each_ref().map(|operand| operand.term_stride());
@@ -96,7 +96,7 @@ pub fn each<const FUSED: bool, const W: usize, T: Real>(
     }
 }
 
-/// Returns a buffer from its first cache line on: vectors that cross lines cost two loads.
+/// Returns the part of a buffer that begins at a cache line: vectors across lines cost two loads.
 fn from_line<T>(buffer: &mut [T]) -> &mut [T] {
     let first = buffer.as_ptr().align_offset(64).min(buffer.len());
     &mut buffer[first..]

@@ -56,7 +56,7 @@ impl<'a, T> Operand<'a, T> {
         f * self.field_stride() + self.offsets[k]
     }
 
-    /// Returns the stride between terms if there is one for all; the table of offsets must be there.
+    /// Returns the common stride of the terms, if they have one. Needs the table of offsets.
     pub fn term_stride(&self) -> Option<usize> {
         let stride = self.offsets.get(1).map_or(0, |second| second - self.offsets[0]);
         self.offsets.windows(2).all(|pair| pair[1] == pair[0] + stride).then_some(stride)

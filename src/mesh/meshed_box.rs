@@ -171,7 +171,7 @@ impl<M: MemorySpace> Mesh<M> {
 
     /// Lists the local nodes on any of some faces, computed on the host.
     ///
-    /// Cost: O(nodes on faces), of listed nodes O(nodes).
+    /// Cost: O(lines along x + nodes on faces), of listed nodes O(nodes).
     pub fn nodes_on(&self, faces: &[Face]) -> Vec<LocalOrdinal> {
         let (whole, mask) = (self.spec().nodes(), faces.iter().fold(0, |mask, &face| mask | face as u8));
         if self.listed.is_some() {

@@ -135,7 +135,7 @@ pub trait MeshSpace: ExecutionSpace {
         vector: &mut Slice<Self, f64>,
     ) -> Result<()>;
 
-    /// Writes values `[i][field]` to the items of nodes i of a vector `[node][field]`.
+    /// Writes `values[i][field]` to `vector[nodes[i]][field]`.
     ///
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) unless each node has a value per field, and when the vector ends before a node.

@@ -1,7 +1,7 @@
 //! Tests of the partition against brute force over all ranks, of the mesh against counts, and of the coordinate maps.
 
 use super::*;
-use crate::comm::Solo;
+use crate::comm::ranks::on_ranks;
 use crate::element::{ElementType, fold};
 use crate::space::{Serial, Threads};
 use proptest::prelude::*;
@@ -345,17 +345,20 @@ fn faces_are_marked_on_every_space() {
 fn nodes_on_faces_are_listed_once() {
     let chosen = [&[Face::ZMin, Face::XMax][..], &[Face::YMin], &Face::ALL, &[]];
     for (ranks, faces) in [1, 2, 5].into_iter().flat_map(|ranks| chosen.map(|faces| (ranks, faces))) {
-        for rank in 0..ranks {
-            let part = BoxPart::new(&spec([6, 5, 4]), rank, ranks).unwrap();
-            let meshes = [Mesh::new(&Serial, part.clone()), Mesh::of_elements(&Solo, ElementType::Hex8, &part)];
-            for mesh in
-                meshes.into_iter().enumerate().filter(|(i, _)| *i == 0 || ranks == 1).map(|(_, mesh)| mesh.unwrap())
-            {
+        for element in [ElementType::Hex8, ElementType::Tet10] {
+            let meshes = on_ranks(ranks, |comm| {
+                let part = BoxPart::new(&spec([7, 5, 5]), comm.rank(), ranks).unwrap();
+                match element {
+                    ElementType::Hex8 => Mesh::new(&Serial, part).unwrap(),
+                    _ => Mesh::of_elements(comm, element, &part).unwrap(),
+                }
+            });
+            for (rank, mesh) in meshes.iter().enumerate() {
                 let mut found = mesh.nodes_on(faces);
                 found.sort();
                 let is_on = |&node: &u32| faces.iter().any(|face| face.is_in(mesh.node_faces[node as usize]));
                 let expected: Vec<u32> = (0..mesh.map.local_count() as u32).filter(is_on).collect();
-                assert_eq!(found, expected, "rank {rank} of {ranks}, {faces:?}");
+                assert_eq!(found, expected, "{element}, rank {rank} of {ranks}, {faces:?}");
             }
         }
     }

@@ -57,7 +57,7 @@ pub fn median<S: Job, R>(space: &S, work: impl FnMut() -> Result<R>) -> Result<T
     median_within(space, Effort { seconds: 0.6, samples: [5, 100] }, work)
 }
 
-/// Returns the median time of a call, within an effort. Slow work is called a few times only, or once.
+/// Returns the median time of a call, within an effort. Slow work is timed once or a few times.
 ///
 /// # Errors
 /// Those of the work, and a device's failure.

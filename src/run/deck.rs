@@ -86,7 +86,7 @@ pub struct MeshDeck {
     /// Edges of the box.
     #[serde(deserialize_with = "three_numbers")]
     pub size: [f64; 3],
-    /// Per cent of the mean that rank 0 owns above it, see [`BoxSpec::with_imbalance`].
+    /// Nodes that rank 0 owns above the mean, in per cent of the mean; see [`BoxSpec::with_imbalance`].
     pub imbalance: f64,
 }
 
@@ -232,7 +232,7 @@ pub struct RunDeck {
     pub share_gpu: bool,
     /// How values travel between ranks.
     pub halo: Choice<Transport>,
-    /// Whether runs on equally many ranks give the same bits. Transport and threads do not matter then.
+    /// Whether runs on equally many ranks give the same bits, independent of transport and threads.
     pub deterministic: bool,
     /// Threads of each rank; the cores allowed to the rank when not given.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -249,7 +249,7 @@ pub struct RunDeck {
     /// Where mesh and temperature go, as files for VTK.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vtk: Option<PathBuf>,
-    /// Whether the run measures the triad bandwidth. If not given, where that takes less than 2 % of its time.
+    /// Whether the run measures the triad bandwidth. By default it does if that takes less than 2 % of its time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub triad: Option<bool>,
 }

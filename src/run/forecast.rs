@@ -76,13 +76,14 @@ impl Forecast {
         // Owners of several unknowns per node are listed anew.
         let owners = if on_host && dofs > 1 { 4 * dofs * sent } else { 0 };
         let vectors = variant.bytes(rows, columns) + exchange + owners;
-        // A host keeps the unknowns of the start, and an operator its conditions.
-        let start = 8 * columns * (u64::from(on_host) + u64::from(operator == Operator::MatrixFree));
+        // A host keeps the unknowns of the start.
+        let start = 8 * columns * u64::from(on_host);
         let newton = newton_bytes(rows, columns);
         if operator == Operator::MatrixFree {
             let [lists, meanwhile] = S::strategy_bytes(fill, [owned, corners, sizes.local(), elems]);
             let [of_elements, unknowns] = operator_bytes(fill, sizes);
-            let tables = mesh + columns + lists + of_elements;
+            let conditions = 4 * dofs * sizes.fixed;
+            let tables = mesh + columns + lists + of_elements + conditions;
             // A host copies the unknowns where it linearises.
             let kept = if on_host { 0 } else { unknowns };
             let setup = tables + kept + meanwhile.max(vectors + start);

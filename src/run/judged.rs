@@ -99,7 +99,7 @@ fn fixed<S: Job>(run: &Run<'_, S>) -> Result<u64> {
     Ok(fixed[..mesh.map.owned_count()].iter().map(|&is_fixed| u64::from(is_fixed)).sum())
 }
 
-/// The errors at this rank's nodes, with sums for integrals.
+/// Returns errors at this rank's nodes; sums over nodes take the place of integrals.
 fn at_nodes<S: Job>(run: &Run<'_, S>, exact: &Analytic) -> Result<FieldErrors> {
     let Run { space, mesh, field, .. } = *run;
     let n = mesh.map.owned_count();

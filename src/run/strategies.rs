@@ -97,9 +97,13 @@ pub fn strategies_on<S: Job>(
     progress: &Progress<'_>,
 ) -> Result<StrategyStudy> {
     let known = Deck { mesh: deck.mesh.clone(), run: deck.run.clone(), ..Deck::default() };
-    if *deck != known || !deck.has_fused_kernel() {
-        let why = "strategies: expected heat on hex8 and no sections but [mesh] and [run]";
-        return agree(comm, Err(Error::Invalid(format!("{why}; this is {}", deck.described()))));
+    let why = match (deck.has_fused_kernel(), *deck == known) {
+        (true, true) => None,
+        (false, _) => Some(format!("strategies: expected heat on hex8; this is {}", deck.described())),
+        (true, false) => Some("strategies: expected heat on hex8 and no sections but [mesh] and [run]".to_string()),
+    };
+    if let Some(why) = why {
+        return agree(comm, Err(Error::Invalid(why)));
     }
     let (rounds, start) = (rounds.max(1), Start::now(comm));
     progress(Event::Phase("mesh"));

@@ -99,7 +99,7 @@ impl CrsGraph {
 }
 
 impl<M: MemorySpace> CrsGraph<M> {
-    /// The pattern of a matrix of zeros.
+    /// Makes a pattern of rows without entries.
     #[cfg_attr(not(feature = "cli"), allow(dead_code))]
     pub(crate) fn without_entries(
         space: &impl ExecutionSpace<Memory = M>,

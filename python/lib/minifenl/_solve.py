@@ -72,7 +72,8 @@ def solve(
     Raises
     ------
     ValueError
-        For a matrix that is not square, arrays of other lengths, a diagonal that is zero or negative with ``amg``, that is zero or missing with ``ic0`` and ``gauss-seidel``.
+        For a matrix that is not square, arrays of other lengths, a diagonal item that is zero or negative with ``amg``, or zero or
+        missing with ``ic0`` and ``gauss-seidel``; for a pattern that is not symmetric with these two.
     RuntimeError
         Where the method does not converge or breaks down; the text has iterations and residual.
     """

@@ -1,5 +1,6 @@
 //! Shared by all calls of MPI's C interface: codes become errors, tags, the end of all ranks.
 
+use crate::error::check_length;
 use crate::faults::{self, Kind};
 use crate::{Error, Result};
 use mpi::ffi;
@@ -21,23 +22,25 @@ pub(super) fn request(call: &str, start: impl FnOnce(*mut ffi::MPI_Request) -> i
     Ok(request)
 }
 
-/// Statuses that nobody reads.
-pub(super) const IGNORED: *mut ffi::MPI_Status = std::ptr::null_mut();
-
-/// Returns whether all requests have ended, and writes a status for each unless statuses are [`IGNORED`]. Those that have ended become null
-/// requests, which count as ended.
-pub(super) fn test(requests: &mut [ffi::MPI_Request], statuses: *mut ffi::MPI_Status) -> Result<bool> {
+/// Returns whether all requests have ended, and writes a status for each. Those that have ended become null requests, which count as ended.
+pub(super) fn test(requests: &mut [ffi::MPI_Request], statuses: Option<&mut [ffi::MPI_Status]>) -> Result<bool> {
     let mut is_done = 0;
-    // SAFETY: reads a constant of MPI.
-    let statuses = if statuses.is_null() { unsafe { ffi::RSMPI_STATUSES_IGNORE } } else { statuses };
-    // SAFETY: the requests were made by MPI, fewer than 2^31; there are as many statuses. The buffers behind the requests live until they
-    // have ended.
+    let statuses = match statuses {
+        Some(statuses) => {
+            check_length("MPI_Testall", "statuses", statuses.len(), requests.len())?;
+            statuses.as_mut_ptr()
+        }
+        // SAFETY: reads a constant of MPI.
+        None => unsafe { ffi::RSMPI_STATUSES_IGNORE },
+    };
+    // SAFETY: the requests were made by MPI, fewer than 2^31; there are as many statuses, or none. The buffers behind the requests live
+    // until they have ended.
     let code = unsafe { ffi::MPI_Testall(requests.len() as i32, requests.as_mut_ptr(), &mut is_done, statuses) };
     check("MPI_Testall", code)?;
     Ok(is_done != 0)
 }
 
-/// Returns the status of a message that can be received, if there is one.
+/// Returns the status of the next message, or `None`.
 pub(super) fn probe(comm: ffi::MPI_Comm, tag: i32) -> Result<Option<ffi::MPI_Status>> {
     let mut is_there = 0;
     // SAFETY: zeros are a valid status; the communicator is the running world.

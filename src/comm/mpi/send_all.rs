@@ -11,7 +11,7 @@
 
 #![allow(unsafe_code)]
 
-use super::call::{IGNORED, check, probe, request, test};
+use super::call::{check, probe, request, test};
 use super::exchange::count;
 use super::watch::Watch;
 use crate::comm::Message;
@@ -54,8 +54,8 @@ pub(super) fn send_all(watch: &Watch, comm: ffi::MPI_Comm, tag: i32, messages: V
             received.push((from, receive(watch, comm, tag, from, len)?));
         }
         match &mut barrier {
-            Some(barrier) => test(std::slice::from_mut(barrier), IGNORED),
-            None if test(&mut sends, IGNORED)? => {
+            Some(barrier) => test(std::slice::from_mut(barrier), None),
+            None if test(&mut sends, None)? => {
                 // SAFETY: the communicator is the running world; the request is tested until it has ended.
                 let joined = request("MPI_Ibarrier", |request| unsafe { ffi::MPI_Ibarrier(comm, request) })?;
                 barrier = Some(joined);
@@ -90,6 +90,6 @@ fn receive(watch: &Watch, comm: ffi::MPI_Comm, tag: i32, from: usize, len: usize
     let mut receive = [request("MPI_Irecv", |request| unsafe {
         ffi::MPI_Irecv(start, len as i32, ffi::RSMPI_UINT64_T, from as i32, tag, comm, request)
     })?];
-    watch.poll(|| format!("a message of rank {from}"), || test(&mut receive, IGNORED))?;
+    watch.poll(|| format!("a message of rank {from}"), || test(&mut receive, None))?;
     Ok(ManuallyDrop::into_inner(numbers))
 }

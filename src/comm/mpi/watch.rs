@@ -77,7 +77,7 @@ impl Watch {
         statuses: &mut [ffi::MPI_Status],
         at: impl Fn() -> String,
     ) -> Result<()> {
-        self.poll(at, || test(requests, statuses.as_mut_ptr()))
+        self.poll(at, || test(requests, Some(&mut *statuses)))
     }
 
     /// Calls `is_done` until it returns true, at most as long as waits may take; `at` names the wait.

@@ -115,7 +115,7 @@ impl CudaEquationKernel {
         }
     }
 
-    /// Returns whether additions to rows need no stored matrices.
+    /// Returns whether `scatter` adds without stored matrices.
     pub(super) fn adds_at_once(&self) -> bool {
         matches!(self.kernels, Kernels::Fused(_))
     }

@@ -76,7 +76,7 @@ impl Gather {
         self.windows.as_ref().map_or(elems, Windows::capacity)
     }
 
-    /// Sums element matrices with so many stored entries of the matrix and of the residual, which `compute` stores, batch by batch.
+    /// Sums element matrices of `entries` and `rows` stored items, which `compute` stores, batch by batch.
     pub(super) fn computed(
         &mut self,
         mut system: SystemView<'_>,

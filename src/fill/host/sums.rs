@@ -112,18 +112,18 @@ pub(super) fn add_elems<const NN: usize>(
     })?
 }
 
-/// Most nodes of an element for whose number loops over its entries are compiled.
+/// Largest number of nodes with a compiled loop; larger elements use a loop of run-time length.
 const MOST_UNROLLED: usize = 12;
 /// Stands for a number of nodes that is known at run time only.
 const ANY: usize = 0;
 
 /// Matrices `[(i, j)][lane]` and residuals `[i][lane]` of a batch.
-type Lanes<'a> = (&'a [[f64; LANES]], &'a [[f64; LANES]]);
+type BatchSlices<'a> = (&'a [[f64; LANES]], &'a [[f64; LANES]]);
 
 /// Adds the lanes of a batch of elements with `N` nodes.
 #[inline(never)]
 fn add_batch<const N: usize>(
-    batch: Lanes<'_>,
+    batch: BatchSlices<'_>,
     elems: Range<usize>,
     graph: &ElemGraph,
     sums: SharedSums<'_>,
@@ -146,7 +146,7 @@ fn add_batch<const N: usize>(
 /// their owner computes the same element.
 #[inline(always)]
 fn add_rows<const N: usize, P: Position>(
-    ((matrix, residual), table, positions): (Lanes<'_>, &[LocalOrdinal], &[P]),
+    ((matrix, residual), table, positions): (BatchSlices<'_>, &[LocalOrdinal], &[P]),
     elems: Range<usize>,
     sums: SharedSums<'_>,
     add: impl Fn(LocalOrdinal, &AtomicF64, f64),

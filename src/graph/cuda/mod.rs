@@ -2,7 +2,7 @@
 //!
 //! | strategy | method |
 //! |---|---|
-//! | gather | tables of 8 nodes per element, rows of at most 8 elements and 32 columns: one thread per row, one pass ([`short`]) |
+//! | gather | tables of 8 nodes per element, rows of at most 8 elements and 32 columns: one thread per row, one pass ([`gather`]) |
 //! | | up to 1024 gathered nodes per row: one warp per row in shared memory, count and fill ([`gather`]) |
 //! | | longer rows: as sort |
 //! | map | pairs in a lock-free table with a slot for each insert into a row ([`map`]) |

@@ -62,11 +62,11 @@ impl<'a, S: Job> Discrete<'a, S> {
     pub fn start(&self) -> Result<Array<S, f64>> {
         let (case, mesh) = (&self.case, self.input.mesh);
         let (dofs, nodes) = (case.model.dofs(), mesh.nodes_on(case.fixed_faces()));
-        let of_node = |&node| {
-            let (x, faces) = mesh.point(node);
-            case.given(x, faces).into_iter().take(dofs)
-        };
-        let values: Vec<f64> = nodes.iter().flat_map(of_node).collect();
+        let given = self.space.host()?.map(nodes.len(), |i| {
+            let (x, faces) = mesh.point(nodes[i]);
+            case.given(x, faces)
+        })?;
+        let values: Vec<f64> = given.into_iter().flat_map(|of_node| of_node.into_iter().take(dofs)).collect();
         let mut unknowns = self.space.zeros(dofs * mesh.map.local_count())?;
         self.space.set_nodes(&nodes, &values, S::Memory::slice_mut(&mut unknowns))?;
         Ok(unknowns)

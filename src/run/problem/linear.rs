@@ -27,7 +27,7 @@ pub(super) struct Stored<S: Job> {
     is_chosen: bool,
 }
 
-/// What the report says of a problem on this rank.
+/// Numbers of a problem on this rank, for the report.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
     /// Storage format of the matrix, if there is one.
@@ -253,7 +253,7 @@ impl<S: Job> Linear<S> {
         }
     }
 
-    /// What the report says of matrix and assemblies.
+    /// Returns numbers of matrix and assemblies, for the report.
     pub fn outcome(&self) -> Outcome {
         match self {
             Linear::Matrix(stored) => {

@@ -144,8 +144,7 @@ impl<'a, S: Job> Problem<'a, S> {
         self.stopped
     }
 
-    /// Returns what the report says of matrix, assemblies and preconditioner. Times each level of the latter in one cycle. All ranks call
-    /// it together.
+    /// Returns numbers for the report. Times each level of the preconditioner in one cycle. Collective.
     ///
     /// # Errors
     /// A device's failure.

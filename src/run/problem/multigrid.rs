@@ -11,7 +11,7 @@ use super::discrete::{Discrete, Marks};
 use super::input::ProblemInput;
 use super::linear::Linear;
 use crate::Result;
-use crate::comm::{Halo, Map, agree};
+use crate::comm::{Halo, agree};
 use crate::graph;
 use crate::mesh::{Face, Mesh, Stencil};
 use crate::run::Job;
@@ -20,7 +20,7 @@ use crate::run::deck::Preconditioning;
 use crate::run::report::LevelReport;
 use crate::solve::{Cycle, DistributedMatrix, DistributedOperator, Hierarchy, Level, Smoothing, Transfer};
 use crate::space::{Array, MemorySpace, Slice};
-use crate::sparse::{CrsMatrix, Operator};
+use crate::sparse::Operator;
 
 /// Seed of the vector from which eigenvalues are estimated.
 pub(super) const SEED: u64 = 0x6569_6765;
@@ -51,9 +51,8 @@ fn between<S: Job>(
     stencil: impl Fn(usize) -> Stencil,
 ) -> Result<DistributedMatrix<S>> {
     let (links, dofs) = (fine.input.links, fine.case.model.dofs());
-    let rows: (CrsMatrix<f64, S::Memory>, Map) =
-        fine.space.grid_matrix(links.comm(), meshes, &[0, 1, 2].map(stencil), dofs)?;
-    agree(links.comm(), DistributedMatrix::new(fine.space, links, rows))
+    let (rows, map) = fine.space.grid_matrix(links.comm(), meshes, &[0, 1, 2].map(stencil), dofs)?;
+    agree(links.comm(), DistributedMatrix::new(fine.space, links, (rows, &map)))
 }
 
 /// Makes the transfers between two meshes.

@@ -14,9 +14,13 @@ pub(super) fn on_one_rank<S: Job, R>(
     work: impl FnOnce(&mut Problem<'_, S>, &Mesh<S::Memory>) -> Result<R>,
 ) -> Result<R> {
     let mesh = &made(space, &Solo, deck.mesh.element, share(deck, &Solo)?)?;
-    let nodes = graph::build(space, &mesh.elem_node, mesh.map.owned_count(), deck.graph.strategy.or_default())?;
-    let graph = space.dof_graph(nodes, deck.problem.kind.dofs())?;
+    deck.check()?;
+    let graph = || {
+        let nodes = graph::build(space, &mesh.elem_node, mesh.map.owned_count(), deck.graph.strategy.or_default())?;
+        space.dof_graph(nodes, deck.problem.kind.dofs())
+    };
+    let graph = deck.has_matrix().then(graph).transpose()?;
     let (phases, links) = (Phases::default(), &Links::staged(&Solo));
     let input = ProblemInput { deck, links, mesh, coarse: &[], phases: &phases, progress: &silent };
-    work(&mut Problem::new(space, input, Some(graph))?, mesh)
+    work(&mut Problem::new(space, input, graph)?, mesh)
 }

@@ -110,14 +110,14 @@ impl<S: Staging + Spmv> SmoothedAggregation<S> {
             coarsening.refill(&host, comm, a)?;
             let [prolongation, restriction] = transfers.map(|(matrix, map)| {
                 let matrix = agree(comm, matrix.upload(space))?;
-                agree(comm, DistributedMatrix::new(space, links, (matrix, map)))
+                agree(comm, DistributedMatrix::new(space, links, (matrix, &map)))
             });
             let transfer = Transfer { prolongation: prolongation?, restriction: restriction? };
             let finer = levels.last().and_then(Level::transfer);
             let level = Level::of_sizes(space, [rows, columns], finer, Some(transfer));
             levels.push(with(space, agree(comm, level)?, &inverse, largest)?);
             let matrix = agree(comm, coarsening.coarse.upload(space))?;
-            coarse.push(agree(comm, DistributedMatrix::new(space, links, (matrix, below.clone())))?);
+            coarse.push(agree(comm, DistributedMatrix::new(space, links, (matrix, &below)))?);
             coarsenings.push(coarsening);
             (map, near_null) = (below, vectors);
         }

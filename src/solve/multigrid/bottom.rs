@@ -43,7 +43,8 @@ impl<S: Staging + Spmv> Bottom<S> {
             let graph = CrsGraph::new(row_map, entries, all)?.upload(space)?;
             Ok((CrsMatrix::zeros_on(space, Arc::new(graph))?, everyone(&counts, rank)?))
         };
-        let inverse = DistributedMatrix::new(space, links, agree(comm, dense())?)?;
+        let (dense, map) = agree(comm, dense())?;
+        let inverse = DistributedMatrix::new(space, links, (dense, &map))?;
         Ok(Bottom { inverse, counts, rank })
     }
 

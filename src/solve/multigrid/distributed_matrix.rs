@@ -18,8 +18,8 @@ impl<S: Staging + Spmv> DistributedMatrix<S> {
     ///
     /// # Errors
     /// As [`Links::halo`].
-    pub fn new(space: &S, links: &Links<'_, S>, (matrix, map): (CrsMatrix<f64, S::Memory>, Map)) -> Result<Self> {
-        Ok(DistributedMatrix { matrix, halo: links.halo(space, &map)? })
+    pub fn new(space: &S, links: &Links<'_, S>, (matrix, map): (CrsMatrix<f64, S::Memory>, &Map)) -> Result<Self> {
+        Ok(DistributedMatrix { matrix, halo: links.halo(space, map)? })
     }
 
     /// Computes y = A x over this rank's rows. Refreshes the ghosts of x, which has room for those of the map. Moves 12 bytes per entry.

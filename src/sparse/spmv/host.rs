@@ -42,11 +42,14 @@ pub(in crate::sparse) fn dot_of_pieces(
     space: &Threads,
     all: usize,
     each: usize,
-    RowProduct { rows, x, y, sums, slot, .. }: RowProduct<'_, Threads>,
+    RowProduct { rows, exchange, x, y, sums, slot }: RowProduct<'_, Threads>,
     product: impl Fn(usize, &mut [f64], &mut [f64]) + Send + Sync,
 ) -> Result<()> {
     if rows.start > rows.end || rows.end > all {
         return Err(Error::Invalid(format!("spmv_dot: rows {rows:?} of a matrix of {all} rows")));
+    }
+    if exchange.is_some() {
+        return Err(Error::Invalid("spmv_dot: products on hosts exchange no ghosts".into()));
     }
     check_at_least("spmv_dot", "x", x.len(), rows.end)?;
     if sums.is_stopped()? {

@@ -130,7 +130,6 @@ fn mistakes_in_a_sweep_are_found_before_the_work() {
         (&["--nodes", "5", "--compare", "advection=1,2"], "--compare advection=1: invalid value '1'"),
         (&["--nodes", "5", "--csv", csv, "--figure", odd], "--figure: this is --csv; give another file"),
         (&["--nodes", "5", "--figure", "s.png"], "--figure: `s.png`: give a name that ends with .svg"),
-        (&["--nodes", "5", "--vtk", "s.vtu"], "leave out --vtk"),
         (&["--nodes", "5", "--csv", deck, "--input", deck], "--csv: this is the input deck"),
         (&["--nodes", "5", "--csv", "no/such/dir/s.csv"], "--csv: no/such/dir/s.csv: No such file"),
         (&["--nodes", "5", "--input", "no/such/deck.toml"], "--input: no/such/deck.toml: No such file"),

@@ -249,16 +249,17 @@ fn one_launch_is_for_one_rank_and_classic_cg() {
         (sums.scalars[CgSlot::COUNT], sums.scalars[CgSlot::STATE]) = (7.0, 1.0);
         Ok(())
     });
-    for (comm, variant) in [
-        (&Solo as &dyn Communicator, CgVariant::Classic),
-        (&Solo, CgVariant::SingleReduction),
-        (&ranks, CgVariant::Classic),
+    let (none, diagonal) = (&mut Identity as &mut dyn Preconditioner<Threads>, &mut Diagonal(vec![1.0; 20]));
+    for (comm, variant, preconditioner, is_refused) in [
+        (&Solo as &dyn Communicator, CgVariant::Classic, none, false),
+        (&Solo, CgVariant::Classic, diagonal, true),
+        (&Solo, CgVariant::SingleReduction, &mut Identity, true),
+        (&ranks, CgVariant::Classic, &mut Identity, true),
     ] {
         let (mut work, b) = (CgWorkspace::of_variant(&Serial, 20, 20, variant).unwrap(), vec![1.0; 20]);
-        let mut system = LinearSystem { operator: &a, preconditioner: &mut Identity, comm: &comm, rhs: &b[..] };
+        let mut system = LinearSystem { operator: &a, preconditioner, comm: &comm, rhs: &b[..] };
         let params = CgParams::new(1e-12, 9);
         let solved = cg_single_launch(&Serial, &launch, &mut system, &mut [0.0; 20], params, &mut work, &mut |_, _| {});
-        let is_refused = comm.size() > 1 || variant != CgVariant::Classic;
         assert_eq!(solved.is_err(), is_refused, "{solved:?}");
         if let Ok(info) = solved {
             // Norms of b and of the first r, one sum before the iterations, one in each.
