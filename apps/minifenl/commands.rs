@@ -126,7 +126,7 @@ const SWEEP: &str = "\
 Example:
   minifenl sweep --nodes 16,32,64,128 --compare fill=scatter,gather --figure sweep.svg
 
-A size that fails ends the sweep; what was measured before is kept.";
+A run that ends with an error ends the sweep; what was measured before is kept.";
 
 fn values(text: &str) -> Result<(String, Vec<String>), String> {
     let (flag, values) = text.split_once('=').unwrap_or_default();

@@ -20,7 +20,7 @@ const MOST_PHASES: usize = 1000;
 /// Longest path of a key, and name of a phase, in bytes.
 const LONGEST_PATH: usize = 200;
 /// Longest value that the table shows, in characters.
-const SHOWN: usize = 20;
+const SHOWN: usize = 19;
 /// Keys that may differ between runs of one kind: results, dates, and names of files.
 const RESULTS: [&str; 12] = [
     "date",
@@ -156,8 +156,10 @@ impl Comparison {
 
     /// The first key of mesh or problem that differs: then the ratios compare unlike runs.
     pub fn other_problem(&self) -> Option<&str> {
-        let keys = self.differences.iter().map(|[key, ..]| key.as_str());
-        keys.into_iter().find(|key| ["mesh.", "problem.", "nodes"].iter().any(|of| key.starts_with(of)))
+        // The name before what follows from it.
+        let of = ["problem.name", "mesh.", "problem.", "nodes"];
+        of.into_iter()
+            .find_map(|of| self.differences.iter().map(|[key, ..]| key.as_str()).find(|key| key.starts_with(of)))
     }
 
     /// The judged phases whose ratio exceeds `limit`, and those that take time in B only.

@@ -145,7 +145,9 @@ fn advection_is_solved_by_the_methods_for_any_matrix() {
     for (preconditioner, code, note) in [("gauss-seidel", 3, true), ("jacobi", 0, false)] {
         let more = ["--preconditioner", preconditioner, "--cg-max", "400"];
         let (found, text, err) = run(&[&prevails[..], &more].concat());
-        let why = format!("; {preconditioner} may not converge: give cg.preconditioner (--preconditioner) jacobi");
+        let why = format!(
+            "; {preconditioner} may not converge there; if so, give cg.preconditioner (--preconditioner) jacobi"
+        );
         assert!(found == code && text.contains(&why) == note, "{preconditioner}: {text}{err}");
     }
     // Where all nodes are fixed there is no step, and no preconditioner.

@@ -93,7 +93,11 @@ fn verdict(runs: &[Run], planned: usize) -> String {
     let done = count(planned, "run");
     let done = if runs.len() < planned { format!("{} of {done}", runs.len()) } else { done };
     let wrong: Vec<&Run> = runs.iter().filter(|run| !run.is_good()).collect();
-    let word = if runs[0].report.is_not_judged() { "NOT JUDGED" } else { "PASS" };
+    let word = match runs[0].report.is_not_judged() {
+        _ if runs.len() < planned => "ENDED EARLY",
+        true => "NOT JUDGED",
+        false => "PASS",
+    };
     let Some(run) = wrong.first() else { return format!("{word}: {done}") };
     let reason = run.report.verdict.first().map_or("not verified", String::as_str);
     let name = format!("{} {}", size(run), run.value);

@@ -224,7 +224,7 @@ fn coarse_for_advection<S: Job>(discrete: &Discrete<'_, S>) -> Option<String> {
     let ratio = discrete.case.advection_ratio(deck, discrete.input.mesh.spec());
     let more = match deck.preconditioning() {
         stalls @ (Preconditioning::GaussSeidel | Preconditioning::Multigrid) => {
-            format!("; {stalls} may not converge: give {} jacobi", with_flag("cg.preconditioner"))
+            format!("; {stalls} may not converge there; if so, give {} jacobi", with_flag("cg.preconditioner"))
         }
         _ => String::new(),
     };

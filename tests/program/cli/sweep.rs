@@ -99,7 +99,7 @@ fn a_size_that_fails_ends_the_sweep_and_keeps_what_was_measured() {
     let (code, out, err) = run(&[&SWEEP[..], &words].concat());
     assert_eq!((code, err.lines().count()), (2, 1), "{out}{err}");
     assert!(out.lines().any(|line| line.starts_with("5 ")) && rows(&csv).1.len() == 1, "{out}");
-    assert_eq!(out.lines().last(), Some("PASS: 1 of 3 runs"));
+    assert_eq!(out.lines().last(), Some("ENDED EARLY: 1 of 3 runs"));
     let (code, out, err) = run(&[&SWEEP[..], &["--nodes", "9", "--trials", "1", "--cg-max", "2"]].concat());
     assert_eq!((code, err.as_str()), (3, ""), "{out}");
     assert!(
