@@ -119,6 +119,12 @@ KERNEL __launch_bounds__(THREADS) node_tables(u64 count, const u64* part, double
     faces[node] = u8(bits);
 }
 
+// vector = value at the nodes on a face in `mask`.
+KERNEL __launch_bounds__(THREADS) set_on_face(u64 count, const u8* faces, u32 mask, double value, double* vector) {
+    u64 node = thread_index();
+    if (node < count && (faces[node] & mask)) vector[node] = value;
+}
+
 // vector[node][field] = values[i][field] for the listed nodes i.
 KERNEL __launch_bounds__(THREADS)
     set_nodes(u64 count, u32 fields, const u32* nodes, const double* values, double* vector) {

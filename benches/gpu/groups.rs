@@ -255,10 +255,8 @@ pub fn start<S: Job>(space: &S, table: &mut Table, case: &Case, mesh: &Mesh<S::M
         let mut temperature = space.zeros(case.nodes())?;
         let (mut residual, mut delta) = (space.zeros(case.nodes())?, space.zeros(case.nodes())?);
         let [temperature, residual, delta] = [&mut temperature, &mut residual, &mut delta].map(S::Memory::slice_mut);
-        for (face, value) in [(Face::ZMin, deck.problem.t_min), (Face::ZMax, deck.problem.t_max)] {
-            let nodes = mesh.nodes_on(&[face]);
-            space.set_nodes(&nodes, &vec![value; nodes.len()], temperature)?;
-        }
+        space.set_on_face(mesh, Face::ZMin, deck.problem.t_min, temperature)?;
+        space.set_on_face(mesh, Face::ZMax, deck.problem.t_max, temperature)?;
         space.fence()?;
         let begin = std::time::Instant::now();
         let graph = graph::build(space, &mesh.elem_node, case.nodes(), graph::Strategy::default())?;

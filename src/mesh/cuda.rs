@@ -188,6 +188,13 @@ impl MeshSpace for Cuda {
         self.launch(&MESH, "scatter_by_id", Grid::cover(owned, THREADS), arguments)
     }
 
+    fn set_on_face(&self, mesh: &Mesh<CudaMemory>, face: Face, value: f64, vector: &mut CudaArray<f64>) -> Result<()> {
+        let count = mesh.node_faces.len();
+        check_at_least("set_on_face", "vector", vector.len(), count)?;
+        let arguments = arguments![count as u64, &mesh.node_faces, face as u32, value, vector];
+        self.launch(&MESH, "set_on_face", Grid::cover(count, THREADS), arguments)
+    }
+
     fn set_nodes(&self, nodes: &[LocalOrdinal], values: &[f64], vector: &mut CudaArray<f64>) -> Result<()> {
         let (count, fields) = (values.len(), super::fields_to_set(nodes, values, vector.len())?);
         let (nodes, values) = (self.upload(nodes)?, self.upload(values)?);

@@ -110,6 +110,16 @@ impl MeshSpace for Threads {
         Ok(())
     }
 
+    fn set_on_face(&self, mesh: &Mesh, face: Face, value: f64, vector: &mut [f64]) -> Result<()> {
+        check_at_least("set_on_face", "vector", vector.len(), mesh.node_faces.len())?;
+        let pieces = vector.par_chunks_mut(Threads::CHUNK).zip(mesh.node_faces.par_chunks(Threads::CHUNK));
+        self.for_each(pieces, |(vector, bits)| {
+            let on_face = vector.iter_mut().zip(bits).filter(|(_, bits)| face.is_in(**bits));
+            on_face.for_each(|(item, _)| *item = value);
+        });
+        Ok(())
+    }
+
     fn set_nodes(&self, nodes: &[LocalOrdinal], values: &[f64], vector: &mut [f64]) -> Result<()> {
         let fields = super::fields_to_set(nodes, values, vector.len())?;
         for (&node, values) in nodes.iter().zip(values.chunks_exact(fields)) {
@@ -152,4 +162,24 @@ fn node_coord(space: &Threads, part: &BoxPart, nodes: usize) -> Result<Vec<[f64;
 
 fn faces(part: &BoxPart, node: usize) -> u8 {
     faces_of(part.node_index(node as LocalOrdinal), part.spec().nodes())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::mesh::MeshSpace;
+    use crate::space::Serial;
+
+    #[test]
+    fn values_are_set_node_by_node() {
+        let mut vector = vec![0.0; 6];
+        Serial.set_nodes(&[2, 0], &[1.0, 2.0, 3.0, 4.0], &mut vector).unwrap();
+        assert_eq!(vector, [3.0, 4.0, 0.0, 0.0, 1.0, 2.0]);
+        Serial.set_nodes(&[], &[], &mut vector).unwrap();
+        for (nodes, values, name) in
+            [(&[3][..], &[1.0, 2.0][..], "`vector`"), (&[0, 1], &[1.0; 3], "`values`"), (&[], &[1.0], "`values`")]
+        {
+            let refused = Serial.set_nodes(nodes, values, &mut vector).unwrap_err().to_string();
+            assert!(refused.contains(name), "{refused}");
+        }
+    }
 }

@@ -135,6 +135,18 @@ pub trait MeshSpace: ExecutionSpace {
         vector: &mut Slice<Self, f64>,
     ) -> Result<()>;
 
+    /// Writes `value` to the items of `vector` (at least one per node, owned and ghost) whose nodes lie on a face.
+    ///
+    /// # Errors
+    /// [`Error::Shape`](crate::Error::Shape) when the vector is shorter.
+    fn set_on_face(
+        &self,
+        mesh: &Mesh<Self::Memory>,
+        face: Face,
+        value: f64,
+        vector: &mut Slice<Self, f64>,
+    ) -> Result<()>;
+
     /// Writes `values[i][field]` to `vector[nodes[i]][field]`.
     ///
     /// # Errors

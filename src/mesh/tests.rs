@@ -336,9 +336,16 @@ fn faces_are_marked_on_every_space() {
     let faces = [Face::ZMin, Face::XMax];
     let on = Serial.on_faces(&mesh, faces).unwrap();
     assert_eq!(on, Threads::new(3).unwrap().on_faces(&mesh, faces).unwrap());
+    let mut vector = vec![0.0; mesh.map.local_count() + 1];
+    faces.into_iter().for_each(|face| Serial.set_on_face(&mesh, face, 7.0, &mut vector).unwrap());
     for (node, x) in mesh.node_coord.iter().enumerate() {
-        assert_eq!(on[node] == 1, x[2] == 0.0 || x[0] == 1.0, "{x:?}");
+        let expected = x[2] == 0.0 || x[0] == 1.0;
+        assert_eq!((on[node] == 1, vector[node] == 7.0), (expected, expected), "{x:?}");
     }
+    assert_eq!(vector.pop(), Some(0.0));
+    vector.pop();
+    let refused = Serial.set_on_face(&mesh, Face::ZMin, 7.0, &mut vector).unwrap_err().to_string();
+    assert!(refused.contains("`vector`"), "{refused}");
 }
 
 #[test]
@@ -361,20 +368,6 @@ fn nodes_on_faces_are_listed_once() {
                 assert_eq!(found, expected, "{element}, rank {rank} of {ranks}, {faces:?}");
             }
         }
-    }
-}
-
-#[test]
-fn values_are_set_node_by_node() {
-    let mut vector = vec![0.0; 6];
-    Serial.set_nodes(&[2, 0], &[1.0, 2.0, 3.0, 4.0], &mut vector).unwrap();
-    assert_eq!(vector, [3.0, 4.0, 0.0, 0.0, 1.0, 2.0]);
-    Serial.set_nodes(&[], &[], &mut vector).unwrap();
-    for (nodes, values, name) in
-        [(&[3][..], &[1.0, 2.0][..], "`vector`"), (&[0, 1], &[1.0; 3], "`values`"), (&[], &[1.0], "`values`")]
-    {
-        let refused = Serial.set_nodes(nodes, values, &mut vector).unwrap_err().to_string();
-        assert!(refused.contains(name), "{refused}");
     }
 }
 

@@ -142,13 +142,13 @@ impl Case {
         if self.fixes_all_faces { &Face::ALL } else { &[Face::ZMin, Face::ZMax] }
     }
 
-    /// The values at a fixed node on these faces, zero in unused components.
-    pub fn given(&self, x: [f64; 3], faces: u8) -> [f64; 3] {
+    /// The values at fixed nodes, if each face has one; 0 on faces that are not listed, later ones override earlier ones on edges.
+    pub fn constants(&self) -> Option<Vec<(Face, f64)>> {
         match (self.kind, self.at_nodes) {
             // On the edges of xmax miniFE imposes 1 last.
-            (ProblemKind::Minife, _) => [f64::from(u8::from(Face::XMax.is_in(faces))), 0.0, 0.0],
-            (_, Some([low, high])) => [if Face::ZMax.is_in(faces) { high } else { low }, 0.0, 0.0],
-            _ => self.at(x),
+            (ProblemKind::Minife, _) => Some(vec![(Face::XMax, 1.0)]),
+            (_, Some([low, high])) => Some(vec![(Face::ZMin, low), (Face::ZMax, high)]),
+            _ => None,
         }
     }
 
@@ -190,19 +190,16 @@ mod tests {
 
     #[test]
     fn conditions_are_those_of_the_table() {
-        let (x_max, z_min) = (Face::XMax as u8, Face::ZMin as u8);
         let (heat, brick) = (case(ProblemKind::Heat, [1.0; 3]), case(ProblemKind::Minife, [1.0; 3]));
         assert_eq!((heat.fixed_faces(), brick.fixed_faces()), (&[Face::ZMin, Face::ZMax][..], &Face::ALL[..]));
         assert!((heat.at([0.0, 0.5, 1.0])[0] - 2.0).abs() < 1e-14);
-        let (x, z_max) = ([0.0, 0.5, 1.0], Face::ZMax as u8);
-        assert_eq!([z_min | x_max, z_max].map(|faces| heat.given(x, faces)[0]), [1.0, 2.0]);
-        assert_eq!([z_min, z_min | x_max].map(|faces| brick.given(x, faces)[0]), [0.0, 1.0]);
-        let poisson = case(ProblemKind::Poisson, [1.0; 3]);
-        assert_eq!(poisson.given(x, z_max), poisson.at(x));
+        assert_eq!(heat.constants(), Some(vec![(Face::ZMin, 1.0), (Face::ZMax, 2.0)]));
+        assert_eq!(brick.constants(), Some(vec![(Face::XMax, 1.0)]));
+        assert_eq!(case(ProblemKind::Poisson, [1.0; 3]).constants(), None);
         let mut deck = Deck::default();
         deck.problem.advection = [1.0, 0.0, 2.0];
         let advected = Case::new(&deck, &BoxSpec::unit([5; 3], CoordinateMap::None).unwrap());
-        assert!(advected.fixes_all_faces && advected.given(x, z_min) == advected.at(x) && advected.nodal().is_none());
+        assert!(advected.fixes_all_faces && advected.constants().is_none() && advected.nodal().is_none());
     }
 
     /// The residual of the lowest mode of -laplace on the box, times volume / nodes.

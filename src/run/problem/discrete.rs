@@ -61,13 +61,17 @@ impl<'a, S: Job> Discrete<'a, S> {
     /// The unknowns at the start: boundary values, zero elsewhere.
     pub fn start(&self) -> Result<Array<S, f64>> {
         let (case, mesh) = (&self.case, self.input.mesh);
-        let (dofs, nodes) = (case.model.dofs(), mesh.nodes_on(case.fixed_faces()));
-        let given = self.space.host()?.map(nodes.len(), |i| {
-            let (x, faces) = mesh.point(nodes[i]);
-            case.given(x, faces)
-        })?;
-        let values: Vec<f64> = given.into_iter().flat_map(|of_node| of_node.into_iter().take(dofs)).collect();
+        let dofs = case.model.dofs();
         let mut unknowns = self.space.zeros(dofs * mesh.map.local_count())?;
+        if let Some(faces) = case.constants() {
+            for (face, value) in faces {
+                self.space.set_on_face(mesh, face, value, S::Memory::slice_mut(&mut unknowns))?;
+            }
+            return Ok(unknowns);
+        }
+        let nodes = mesh.nodes_on(case.fixed_faces());
+        let given = self.space.host()?.map(nodes.len(), |i| case.at(mesh.point(nodes[i]).0))?;
+        let values: Vec<f64> = given.into_iter().flat_map(|of_node| of_node.into_iter().take(dofs)).collect();
         self.space.set_nodes(&nodes, &values, S::Memory::slice_mut(&mut unknowns))?;
         Ok(unknowns)
     }

@@ -28,6 +28,11 @@ fn mesh_tables_of_boxes_and_parts_equal_those_of_the_host() {
             let faces = [Face::ZMin, Face::XMax];
             let on = space.on_faces(&found, faces).unwrap();
             assert_eq!(space.download(&on).unwrap(), Serial.on_faces(&expected, faces).unwrap());
+            let mut vector = vec![0.5; expected.node_faces.len()];
+            let mut on_gpu = space.upload(&vector).unwrap();
+            Serial.set_on_face(&expected, Face::YMax, 7.0, &mut vector).unwrap();
+            space.set_on_face(&found, Face::YMax, 7.0, &mut on_gpu).unwrap();
+            assert_eq!(space.download(&on_gpu).unwrap(), vector);
             let mut vector = vec![0.5; 3 * expected.node_faces.len()];
             let mut on_gpu = space.upload(&vector).unwrap();
             let nodes = found.nodes_on(&[Face::YMax, Face::XMin]);
