@@ -70,9 +70,10 @@ impl Case {
         let mut deck = Deck::default();
         let Case { problem, element, points, choices } = self;
         (deck.mesh.nodes, deck.mesh.element, deck.problem.kind) = (Nodes::new(*points).ok(), *element, *problem);
-        (deck.graph.strategy, deck.fill.strategy) = (Choice::Given(choices.graph), Choice::Given(choices.fill));
-        (deck.cg.operator, deck.run.preset) = (choices.operator, Preset::Fast);
+        (deck.fill.strategy, deck.cg.operator, deck.run.preset) =
+            (Choice::Given(choices.fill), choices.operator, Preset::Fast);
         if choices.operator == Operator::Assembled {
+            deck.graph.strategy = Choice::Given(choices.graph);
             (deck.matrix.format, deck.matrix.values) = (Choice::Given(choices.storage.format), choices.storage.values);
         }
         (deck.cg.tolerance, deck.cg.variant) = (Some(0.5), Choice::Given(choices.variant));
