@@ -129,7 +129,7 @@ impl FusedSlot {
     pub const GAMMA_BEFORE: usize = 17;
     /// alpha of the last update.
     pub const ALPHA_BEFORE: usize = 18;
-    /// Number of scalars, of which the last is not used.
+    /// Number of scalars; no variant reads scalar 19.
     pub const LEN: usize = 20;
 
     /// The sums of an iteration, which one message carries.
