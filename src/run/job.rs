@@ -4,16 +4,16 @@
 use super::Deck;
 use super::provenance::GpuReport;
 use crate::Result;
-use crate::comm::{Communicator, Staging};
+use crate::comm::Communicator;
 use crate::fill::{ApplyModel, Assemble, Boundary};
 use crate::graph::BuildGraph;
 use crate::mesh::MeshSpace;
-use crate::solve::CgSteps;
+use crate::solve::{Aggregate, CgSteps};
 use crate::space::Scan;
-use crate::sparse::{Spmv, Sweep};
+use crate::sparse::Sweep;
 
 /// A space on which the main job runs.
-pub trait Job: MeshSpace + BuildGraph + Assemble + ApplyModel + Boundary + CgSteps + Spmv + Sweep + Staging {
+pub trait Job: MeshSpace + BuildGraph + Assemble + ApplyModel + Boundary + CgSteps + Sweep + Aggregate {
     /// A point in the order of work.
     type Mark;
 

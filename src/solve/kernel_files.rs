@@ -9,5 +9,8 @@ pub static CG_FUSED: KernelFile = kernel_file!("cg_fused", "vectors.cuh", "cg.cu
 /// Pipelined CG of a small system in one launch.
 pub static CG_AT_ONCE: KernelFile = kernel_file!("cg_at_once", "cg.cuh", "cg_part.cuh");
 
+/// Smoothed aggregation.
+pub static AGGREGATION: KernelFile = kernel_file!("aggregation");
+
 /// Files that are compiled as they are, for a list of all kernels.
-pub static KERNEL_FILES: [&KernelFile; 3] = [&CG, &CG_FUSED, &CG_AT_ONCE];
+pub static KERNEL_FILES: [&KernelFile; 4] = [&CG, &CG_FUSED, &CG_AT_ONCE, &AGGREGATION];

@@ -39,7 +39,7 @@ mod newton;
 mod null_space;
 mod reason;
 
-pub use aggregation::{NearNull, SmoothedAggregation};
+pub use aggregation::{Aggregate, NearNull, SmoothedAggregation};
 pub use call::{Options, solve};
 #[cfg(feature = "cuda")]
 pub(crate) use kernel_files::KERNEL_FILES;

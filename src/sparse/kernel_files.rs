@@ -12,5 +12,8 @@ pub static SLICES_SYMMETRIC: KernelFile =
 /// Layout of a sparsity pattern in slices.
 pub static SLICE_LAYOUT: KernelFile = kernel_file!("slice_layout", "slices.cuh");
 
+/// Products and transposes of sparse matrices.
+pub static ALGEBRA: KernelFile = kernel_file!("algebra");
+
 /// Files that are compiled as they are, for a list of all kernels.
-pub static KERNEL_FILES: [&KernelFile; 4] = [&SPARSE, &SLICES, &SLICES_SYMMETRIC, &SLICE_LAYOUT];
+pub static KERNEL_FILES: [&KernelFile; 5] = [&SPARSE, &SLICES, &SLICES_SYMMETRIC, &SLICE_LAYOUT, &ALGEBRA];

@@ -22,6 +22,7 @@
 //! # Ok::<(), minifenl::Error>(())
 //! ```
 
+mod algebra;
 mod crs_graph;
 mod crs_matrix;
 mod diagonal;
@@ -29,13 +30,14 @@ mod format;
 #[cfg(feature = "cuda")]
 mod kernel_files;
 mod operator;
-mod spgemm;
 mod spmv;
 #[cfg(feature = "sprs")]
 mod sprs;
 mod sweep;
-mod transpose;
 
+#[cfg(feature = "cuda")]
+pub(crate) use algebra::ByColumn;
+pub use algebra::{MatrixAlgebra, Spgemm};
 pub use crs_graph::CrsGraph;
 pub use crs_matrix::CrsMatrix;
 pub(crate) use diagonal::{inverse_of_blocks, inverse_of_diagonal};
@@ -47,7 +49,6 @@ pub use format::{DeviceCrs, DeviceMatrix, SliceArrays, SlicedEll};
 #[cfg(feature = "cuda")]
 pub(crate) use kernel_files::KERNEL_FILES;
 pub use operator::{Operator, RowProduct};
-pub use spgemm::Spgemm;
 #[cfg(feature = "cuda")]
 pub use spmv::DeviceValue;
 pub use spmv::{HostValue, Lanes, Spmv};

@@ -111,25 +111,31 @@ pub(super) fn problems(comm: &dyn Communicator, _: &Cuda) -> Result<()> {
     Ok(())
 }
 
-/// Multigrid, with and without a box per rank that divides evenly, by each transport: the iterations of the CPU.
+/// Multigrid, with and without a box per rank that divides evenly, and aggregation, by each transport: the levels and iterations of the
+/// CPU.
 pub(super) fn multigrid(comm: &dyn Communicator, _: &Cuda) -> Result<()> {
-    for (problem, nodes) in [(ProblemKind::Heat, [41, 38, 75]), (ProblemKind::Elasticity, [17, 15, 21])] {
+    let problems = [(ProblemKind::Heat, [41, 38, 75]), (ProblemKind::Elasticity, [17, 15, 21])];
+    let preconditioners = [Preconditioning::Multigrid, Preconditioning::Algebraic];
+    for ((problem, nodes), preconditioner) in problems.iter().flat_map(|&of| preconditioners.map(|by| (of, by))) {
         let mut deck = Deck::default();
         (deck.run.preset, deck.problem.kind) = (Preset::Fast, problem);
         deck.mesh.nodes = Some(Nodes::new(nodes)?);
         deck.mesh.map = CoordinateMap::TWIST;
-        deck.cg.preconditioner = Choice::Given(Preconditioning::Multigrid);
+        deck.cg.preconditioner = Choice::Given(preconditioner);
         (deck.run.device, deck.run.threads) = (Device::Cpu, Some(1));
         let expected = solve(&deck, comm, &silent)?;
         deck.run.device = Device::Cuda(None);
         for transport in TRANSPORTS {
             deck.run.halo = Choice::Given(transport);
             let found = solve(&deck, comm, &silent)?;
-            assert!(found.verified && expected.verified, "{problem}, {transport}: {:?}", found.verdict);
+            let what = format!("{problem} by {preconditioner}, {transport}");
+            assert!(found.verified && expected.verified, "{what}: {:?}", found.verdict);
             let counts = [found.cg_iterations, expected.cg_iterations];
-            assert!(counts[0].abs_diff(counts[1]) <= 1, "{problem}, {transport}: iterations {counts:?}");
-            assert!((found.error_l2 / expected.error_l2 - 1.0).abs() < 1e-4, "{problem}, {transport}");
-            assert_eq!(found.levels.len(), expected.levels.len(), "{problem}, {transport}");
+            assert!(counts[0].abs_diff(counts[1]) <= 1, "{what}: iterations {counts:?}");
+            assert!((found.error_l2 / expected.error_l2 - 1.0).abs() < 1e-4, "{what}");
+            let rows =
+                [&found, &expected].map(|report| report.levels.iter().map(|level| level.rows).collect::<Vec<_>>());
+            assert_eq!(rows[0], rows[1], "{what}");
         }
     }
     Ok(())

@@ -24,6 +24,7 @@ use minifenl::space;
 
 #[cfg(feature = "cuda")]
 mod cuda {
+    mod algebra;
     mod blas;
     mod cg_variants;
     mod comm;

@@ -9,15 +9,13 @@ use crate::run::cost::Cost;
 use crate::run::report::LevelReport;
 use crate::solve::{Cycle, DistributedOperator, NearNull, SmoothedAggregation, SolveInfo};
 use crate::space::try_reserve;
-use crate::sparse::{CrsMatrix, Operator};
+use crate::sparse::Operator;
 use crate::{Error, Result};
 
 /// The levels of a problem's matrix.
 pub(super) struct Aggregates<S: Job> {
     /// Made once the matrix has values.
     levels: Option<SmoothedAggregation<S>>,
-    /// A device's matrix on the host.
-    copy: Option<CrsMatrix>,
     /// Exchanges the ghosts of the finest level within a cycle.
     halo: Halo<S>,
     pace: Pace,
@@ -61,7 +59,7 @@ impl<S: Job> Aggregates<S> {
     pub fn new(fine: &Discrete<'_, S>) -> Result<Self> {
         let links = fine.input.links;
         let halo = agree(links.comm(), links.halo(fine.space, fine.map()))?;
-        Ok(Aggregates { levels: None, copy: None, halo, pace: Pace::default() })
+        Ok(Aggregates { levels: None, halo, pace: Pace::default() })
     }
 
     /// Makes the levels of the matrix, or refills them with its new values if the solve with the older ones was slow. All ranks call it
@@ -72,7 +70,7 @@ impl<S: Job> Aggregates<S> {
         }
         self.pace = Pace::default();
         let (space, links) = (fine.space, fine.input.links);
-        let matrix = agree(links.comm(), linear.assembled(space, &mut self.copy))?;
+        let matrix = agree(links.comm(), linear.crs())?;
         match &mut self.levels {
             Some(levels) => levels.refill(space, links, matrix),
             None => {

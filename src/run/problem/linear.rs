@@ -198,6 +198,14 @@ impl<S: Job> Linear<S> {
         }
     }
 
+    /// The assembled matrix in CRS.
+    pub fn crs(&self) -> Result<&CrsMatrix<f64, S::Memory>> {
+        match self {
+            Linear::Matrix(stored) => S::crs(&stored.system.matrix),
+            Linear::Elements(..) => Err(no_matrix()),
+        }
+    }
+
     /// The stored matrix as products read it.
     pub fn stored_operator(&self) -> Result<&dyn Operator<S>> {
         match self {

@@ -3,7 +3,7 @@
 //! ```text
 //! 1  a node none of whose neighbours is in an aggregate makes one with all of them
 //! 2  any other node joins the aggregate of step 1 that has most of its neighbours
-//! 3  nodes that are left make aggregates with their neighbours that are left
+//! 3  a node that is left has no strong neighbour; if it is coupled to ghosts, it makes an aggregate of itself
 //! ```
 //! (Vanek, Mandel and Brezina 1996, algorithm 5.1.) One thread visits the nodes in their order: 4 bytes per connection are read twice.
 
@@ -42,15 +42,11 @@ pub(super) fn aggregates(nodes: &Nodes, graph: &CrsGraph, dofs: usize) -> Result
             *joined = most_connected(&near, graph.row(node * dofs), &of_node, dofs);
         }
     }
-    for node in 0..strong.rows() {
-        if joined[node] == NONE && nodes.is_coupled[node] {
-            joined[node] = count;
-            for &other in strong.row(node) {
-                let other = &mut joined[other as usize];
-                *other = if *other == NONE { count } else { *other };
-            }
-            count += 1;
-        }
+    for (aggregate, _) in
+        joined.iter_mut().zip(&nodes.is_coupled).filter(|(of, coupled)| **of == NONE && **coupled != 0)
+    {
+        *aggregate = count;
+        count += 1;
     }
     Ok((joined, count as usize))
 }
@@ -124,7 +120,7 @@ mod tests {
             }
         }
         let nodes = Nodes::new(&Serial, &matrix, 1, 0.1).unwrap();
-        assert_eq!(nodes.is_fixed, [true, true, false, false]);
+        assert_eq!(nodes.is_fixed, [1, 1, 0, 0]);
         assert_eq!(aggregates(&nodes, &graph, 1).unwrap(), (vec![NONE, NONE, 0, 0], 1));
     }
 
@@ -170,7 +166,7 @@ mod tests {
         let graph = Arc::new(CrsGraph::new(vec![0, 2, 4], vec![0, 2, 1, 3], 4).unwrap());
         let matrix = CrsMatrix::new(graph.clone(), vec![2.0, -1.0, 2.0, 0.0]).unwrap();
         let nodes = Nodes::new(&Serial, &matrix, 1, 0.1).unwrap();
-        assert_eq!((&nodes.is_coupled[..], &nodes.is_fixed[..]), (&[true, false][..], &[false, true][..]));
+        assert_eq!((&nodes.is_coupled[..], &nodes.is_fixed[..]), (&[1, 0][..], &[0, 1][..]));
         assert_eq!(aggregates(&nodes, &graph, 1).unwrap(), (vec![0, NONE], 1));
     }
 

@@ -7,130 +7,120 @@
 //! ```
 //! Other values of A on the same graph keep P and R: a refill computes both products on their plans and has no other step.
 
-use super::aggregates::aggregates;
 use super::ghost_rows::GhostRows;
-use super::nodes::Nodes;
 use super::numbering::Numbering;
 use super::restriction::restriction;
-use super::tentative::{Tentative, tentative};
-use super::{NearNull, STRONG};
-use crate::Result;
+use super::tentative::Tentative;
+use super::{Aggregate, NearNull};
 use crate::comm::{Communicator, Map, agree};
-use crate::space::Threads;
+use crate::space::Array;
 use crate::sparse::{CrsMatrix, Spgemm};
+use crate::{LocalOrdinal, Result};
 
 /// Factor of the smoothing of the prolongator, which is the best for its energy (Vanek, Mandel and Brezina 1996).
 const OMEGA: f64 = 4.0 / 3.0;
 
 /// What a refill needs.
 #[derive(Debug)]
-pub(super) struct Coarsening {
-    /// P with the rows of A's ghosts, and A P with those of R's.
-    prolongator: GhostRows,
-    products: GhostRows,
-    restriction: CrsMatrix,
-    a_p: Spgemm,
-    r_a_p: Spgemm,
-    pub coarse: CrsMatrix,
-    /// Places of the diagonal entries of coarse rows without a fine one: 1 there leaves the matrix definite.
-    empty: Vec<usize>,
+pub(super) struct Coarsening<S: Aggregate> {
+    /// P with the rows of A's ghosts, where there are other ranks.
+    prolongator: Option<GhostRows<S>>,
+    /// A P with the rows of R's ghosts.
+    products: GhostRows<S>,
+    a_p: Spgemm<S::Memory>,
+    r_a_p: Spgemm<S::Memory>,
+    /// Coarse rows without a fine one: 1 on the diagonal leaves the matrix definite.
+    empty: Array<S, LocalOrdinal>,
 }
+
+/// A matrix, and the map of its columns.
+type Mapped<S> = (CrsMatrix<f64, <S as crate::space::ExecutionSpace>::Memory>, Map);
 
 /// A coarser level.
-pub(super) struct Coarser {
-    pub coarsening: Coarsening,
-    /// P and R with the maps of their columns.
-    pub transfers: [(CrsMatrix, Map); 2],
-    /// The columns of the coarse matrix.
-    pub map: Map,
-    pub near_null: NearNull,
+pub(super) struct Coarser<S: Aggregate> {
+    pub coarsening: Coarsening<S>,
+    /// P and R.
+    pub transfers: [Mapped<S>; 2],
+    /// A', without values.
+    pub coarse: Mapped<S>,
+    pub near_null: NearNull<S::Memory>,
 }
 
-impl Coarsening {
-    /// Coarsens a matrix, given D^-1 and the largest eigenvalue of D^-1 A. The coarse matrix has no values yet. Collective.
+impl<S: Aggregate> Coarsening<S> {
+    /// Coarsens a matrix, given D^-1 and the largest eigenvalue of D^-1 A. Collective.
     pub fn plan(
-        space: &Threads,
+        space: &S,
         comm: &dyn Communicator,
-        (a, map): (&CrsMatrix, &Map),
-        near_null: &NearNull,
-        (inverse, largest): (&[f64], f64),
-    ) -> Result<Coarser> {
+        (a, map): (&CrsMatrix<f64, S::Memory>, &Map),
+        near_null: &NearNull<S::Memory>,
+        (inverse, largest): (&Array<S, f64>, f64),
+    ) -> Result<Coarser<S>> {
         let width = near_null.count();
         let cut = || {
-            let nodes = Nodes::new(space, a, near_null.dofs(), STRONG)?;
-            let (of_node, count) = aggregates(&nodes, a.graph(), near_null.dofs())?;
-            Ok((tentative(near_null, &of_node, count, &nodes.is_fixed)?, count))
+            let nodes = space.nodes(a, near_null.dofs())?;
+            let (of_node, count) = space.aggregates(&nodes, a.graph(), near_null.dofs())?;
+            Ok((space.tentative(near_null, &of_node, count, &nodes.is_fixed)?, count))
         };
         let (Tentative { prolongator: p0, near_null, empty }, count) = agree(comm, cut())?;
         let numbering = Numbering::new(comm, count)?;
         let own = numbering.columns(comm, Vec::new())?;
-        let (mut p0_rows, columns) = GhostRows::new(space, comm, map, p0.graph(), (&own, &numbering, width))?;
-        p0_rows.own_values().copy_from_slice(p0.values());
-        p0_rows.refresh(space)?;
-        let p = agree(comm, smoothed(space, a, &p0_rows.matrix, inverse, OMEGA / largest, width))?;
+        let (p0_rows, columns) = GhostRows::of(space, comm, map, &p0, (&own, &numbering, width))?;
+        let all = p0_rows.as_ref().map_or(&p0, |rows| &rows.matrix);
+        let p = agree(comm, smoothed(space, a, all, inverse, OMEGA / largest, width))?;
         drop((p0, p0_rows));
-        let (mut prolongator, read) = GhostRows::new(space, comm, map, p.graph(), (&columns, &numbering, width))?;
-        prolongator.own_values().copy_from_slice(p.values());
-        prolongator.refresh(space)?;
-        let a_p = agree(comm, Spgemm::new(space, a.graph(), prolongator.matrix.graph(), width))?;
-        let (restriction, fine) = restriction(space, comm, &p, (&columns, &numbering, width))?;
+        let (prolongator, read) = GhostRows::of(space, comm, map, &p, (&columns, &numbering, width))?;
+        let all = prolongator.as_ref().map_or(&p, |rows| &rows.matrix);
+        let a_p = agree(comm, Spgemm::new(space, a.graph(), all.graph(), width))?;
+        let (r, fine) = restriction(space, comm, &p, (&columns, &numbering, width))?;
         let (products, all) = GhostRows::new(space, comm, &fine.map, a_p.graph(), (&read, &numbering, width))?;
         let planned = || {
-            let r_a_p = Spgemm::new(space, restriction.graph(), products.matrix.graph(), width)?;
-            let coarse = CrsMatrix::zeros_on(space, r_a_p.graph().clone())?;
-            let transfers = [(p, columns.map.expand(width)?), (restriction.clone(), fine.map.clone())];
-            Ok((r_a_p, coarse, transfers, all.map.expand(width)?))
+            let r_a_p = Spgemm::new(space, r.graph(), products.matrix.graph(), width)?;
+            let coarse = (CrsMatrix::zeros_on(space, r_a_p.graph().clone())?, all.map.expand(width)?);
+            Ok((r_a_p, coarse, columns.map.expand(width)?, space.take(empty)?))
         };
-        let (r_a_p, coarse, transfers, map) = agree(comm, planned())?;
-        let place = |&row: &usize| {
-            let at = coarse.graph().row(row).iter().position(|&column| column as usize == row)?;
-            Some(coarse.graph().row_range(row).start + at)
-        };
-        let empty = empty.iter().filter_map(place).collect();
-        let coarsening = Coarsening { prolongator, products, restriction, a_p, r_a_p, coarse, empty };
-        Ok(Coarser { coarsening, transfers, map, near_null })
+        let (r_a_p, coarse, map, empty) = agree(comm, planned())?;
+        let coarsening = Coarsening { prolongator, products, a_p, r_a_p, empty };
+        Ok(Coarser { coarsening, transfers: [(p, map), (r, fine.map)], coarse, near_null })
     }
 
-    /// Computes the coarse matrix of a fine one on the graph of the plan: 2 flops per pair of entries in both products. Collective.
-    pub fn refill(&mut self, space: &Threads, comm: &dyn Communicator, a: &CrsMatrix) -> Result<()> {
-        let Coarsening { prolongator, products, restriction, a_p, r_a_p, coarse, empty } = self;
-        agree(comm, a_p.values(space, a, &prolongator.matrix, products.own_values()))?;
+    /// Computes the coarse matrix of a fine one on the graph of the plan, with P and R: 2 flops per pair of entries in both products.
+    /// Collective.
+    pub fn refill(
+        &mut self,
+        space: &S,
+        comm: &dyn Communicator,
+        [a, p, r]: [&CrsMatrix<f64, S::Memory>; 3],
+        coarse: &mut CrsMatrix<f64, S::Memory>,
+    ) -> Result<()> {
+        let Coarsening { prolongator, products, a_p, r_a_p, empty } = self;
+        let p = prolongator.as_ref().map_or(p, |rows| &rows.matrix);
+        agree(comm, a_p.values(space, a, p, products.matrix.parts_mut().1))?;
         products.refresh(space)?;
-        agree(comm, r_a_p.values(space, restriction, &products.matrix, coarse.parts_mut().1))?;
-        let values = coarse.parts_mut().1;
-        empty.iter().for_each(|&at| values[at] = 1.0);
-        Ok(())
+        let computed = r_a_p.values(space, r, &products.matrix, coarse.parts_mut().1);
+        agree(comm, computed.and_then(|()| space.set_diagonal(empty, coarse)))
     }
 }
 
 /// P0 - omega D^-1 A P0.
-fn smoothed(
-    space: &Threads,
-    a: &CrsMatrix,
-    p0: &CrsMatrix,
-    inverse: &[f64],
+fn smoothed<S: Aggregate>(
+    space: &S,
+    a: &CrsMatrix<f64, S::Memory>,
+    p0: &CrsMatrix<f64, S::Memory>,
+    inverse: &Array<S, f64>,
     omega: f64,
     width: usize,
-) -> Result<CrsMatrix> {
+) -> Result<CrsMatrix<f64, S::Memory>> {
     let plan = Spgemm::new(space, a.graph(), p0.graph(), width)?;
     let mut p = CrsMatrix::zeros_on(space, plan.graph().clone())?;
     plan.values(space, a, p0, p.parts_mut().1)?;
-    let (graph, values) = p.parts_mut();
-    space.for_rows(8 * space.concurrency(), graph.row_map(), values, |row, values| {
-        values.iter_mut().for_each(|value| *value *= -omega * inverse[row]);
-        let Some(first) = p0.graph().row(row).first() else { return };
-        // The diagonal of A has brought the columns of P0 to the row.
-        if let Ok(at) = graph.row(row).binary_search(first) {
-            let given = &p0.values()[p0.graph().row_range(row)];
-            values[at..][..width].iter_mut().zip(given).for_each(|(value, given)| *value += given);
-        }
-    });
+    space.smooth(&mut p, p0, inverse, -omega, width)?;
     Ok(p)
 }
 
 /// Five points of a second difference; the last four form one aggregate. D^-1 A times its constant is computed by hand.
 #[test]
 fn a_smoothed_prolongator_is_that_by_hand() {
+    use crate::space::Threads;
     use crate::sparse::CrsGraph;
     use std::sync::Arc;
     let matrix = |row_map, entries, columns, values| {
@@ -144,7 +134,7 @@ fn a_smoothed_prolongator_is_that_by_hand() {
     let a = matrix(vec![0, 2, 5, 8, 11, 13], entries.clone(), 5, values.collect());
     let p0 = matrix(vec![0, 0, 1, 2, 3, 4], vec![0; 4], 1, vec![0.5; 4]);
     for threads in [1, 3] {
-        let p = smoothed(&Threads::new(threads).unwrap(), &a, &p0, &[0.25; 5], 0.75, 1).unwrap();
+        let p = smoothed(&Threads::new(threads).unwrap(), &a, &p0, &vec![0.25; 5], 0.75, 1).unwrap();
         // A P0 is -0.5, 1.5, 1, 1, 1.5.
         assert_eq!(p.values(), &[0.09375, 0.21875, 0.3125, 0.3125, 0.21875], "{threads} threads");
     }

@@ -5,41 +5,59 @@
 //! refresh   owners send the values: an exchange of entries in place of unknowns
 //! ```
 
+use super::Aggregate;
 use super::numbering::{Columns, Numbering};
 use crate::comm::{Communicator, Halo, Map, Message, Neighbour, agree};
-use crate::space::{Threads, try_push, try_reserve, try_zeroed};
+use crate::space::{MemorySpace, try_push, try_reserve};
 use crate::sparse::{CrsGraph, CrsMatrix};
-use crate::{Error, GlobalOrdinal, LocalOrdinal, Result};
+use crate::{Error, GlobalOrdinal, LocalOrdinal, Result, RowOffset};
+use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::Arc;
 
-/// Own rows, then those of ghosts.
+/// Own rows, then those of ghosts, whose columns are in the order of their owners.
 #[derive(Debug)]
-pub(super) struct GhostRows {
-    pub matrix: CrsMatrix,
-    /// Entries of own rows.
-    own: usize,
-    /// Of each entry of a ghost's row, its place among those that came.
-    order: Vec<u32>,
-    came: Vec<f64>,
-    halo: Option<Halo<Threads>>,
+pub(super) struct GhostRows<S: Aggregate> {
+    pub matrix: CrsMatrix<f64, S::Memory>,
+    halo: Option<Halo<S>>,
 }
 
-impl GhostRows {
+/// A graph for the host to read.
+pub(super) struct Lent<'a> {
+    pub row_map: Cow<'a, [RowOffset]>,
+    entries: Cow<'a, [LocalOrdinal]>,
+}
+
+impl<'a> Lent<'a> {
+    pub fn new<S: Aggregate>(space: &S, graph: &'a CrsGraph<S::Memory>) -> Result<Self> {
+        Ok(Lent { row_map: space.lend(graph.row_map())?, entries: space.lend(graph.entries())? })
+    }
+
+    pub fn row_range(&self, row: usize) -> Range<usize> {
+        self.row_map[row] as usize..self.row_map[row + 1] as usize
+    }
+
+    pub fn row(&self, row: usize) -> &[LocalOrdinal] {
+        &self.entries[self.row_range(row)]
+    }
+}
+
+impl<S: Aggregate> GhostRows<S> {
     /// Plans the rows of the ghosts of `rows` for a matrix of a graph, whose columns are groups of `width` unknowns: of these, `columns`
     /// numbers those of `graph`. Returns the numbers of all columns, which keep the order of entries in own rows. Collective.
     pub fn new(
-        space: &Threads,
+        space: &S,
         comm: &dyn Communicator,
         rows: &Map,
-        graph: &Arc<CrsGraph>,
+        graph: &Arc<CrsGraph<S::Memory>>,
         (columns, numbering, width): (&Columns, &Numbering, usize),
     ) -> Result<(Self, Columns)> {
-        let own = graph.nnz();
         if comm.size() == 1 {
             let matrix = CrsMatrix::zeros_on(space, graph.clone())?;
-            return Ok((GhostRows { matrix, own, order: vec![], came: vec![], halo: None }, columns.clone()));
+            return Ok((GhostRows { matrix, halo: None }, columns.clone()));
         }
-        let sent = agree(comm, letters(rows, graph, columns, width))?;
+        let own = agree(comm, Lent::new(space, graph))?;
+        let sent = agree(comm, letters(rows, &own, columns, width))?;
         let came = comm.send_all(sent)?;
         let mut used = agree(comm, columns.ghosts())?;
         let found = ids_of_rows(rows, &came).and_then(|found| {
@@ -49,35 +67,46 @@ impl GhostRows {
         });
         let found = agree(comm, found)?;
         let all = numbering.columns(comm, used)?;
-        let joined = agree(comm, joined(graph, &found, [columns, &all], width))?;
-        let (extended, order) = joined;
-        let entries = agree(comm, map_of_entries(rows, graph, &extended))?;
-        let halo = agree(comm, Halo::new(space, comm, &entries))?;
-        let made = CrsMatrix::zeros_on(space, Arc::new(extended))
-            .and_then(|matrix| Ok((matrix, try_zeroed("entries of ghosts", order.len())?)));
-        let (matrix, came) = agree(comm, made)?;
-        Ok((GhostRows { matrix, own, order, came, halo: Some(halo) }, all))
+        let joined = joined(&own, &found, [columns, &all], width);
+        let (row_map, entries) = agree(comm, joined)?;
+        let map = agree(comm, map_of_entries(rows, &own, &row_map))?;
+        let halo = agree(comm, Halo::new(space, comm, &map))?;
+        let sizes = [row_map.len() - 1, all.map.local_count() * width, entries.len()];
+        let taken = || {
+            let (row_map, entries) = (space.take(row_map)?, space.take(entries)?);
+            let graph = CrsGraph::from_parts(sizes[0], sizes[1], sizes[2], row_map, entries);
+            CrsMatrix::zeros_on(space, Arc::new(graph))
+        };
+        Ok((GhostRows { matrix: agree(comm, taken())?, halo: Some(halo) }, all))
     }
 
-    /// Returns the values of own rows, to be written before [`refresh`](Self::refresh).
-    pub fn own_values(&mut self) -> &mut [f64] {
-        &mut self.matrix.parts_mut().1[..self.own]
+    /// Plans the rows of ghosts as [`new`](Self::new) and gives all rows their values; one rank has no ghosts. Collective.
+    pub fn of(
+        space: &S,
+        comm: &dyn Communicator,
+        rows: &Map,
+        own: &CrsMatrix<f64, S::Memory>,
+        (columns, numbering, width): (&Columns, &Numbering, usize),
+    ) -> Result<(Option<Self>, Columns)> {
+        if comm.size() == 1 {
+            return Ok((None, columns.clone()));
+        }
+        let (mut made, columns) = Self::new(space, comm, rows, own.graph(), (columns, numbering, width))?;
+        let values = S::Memory::slice(own.values());
+        agree(comm, space.copy(own.graph().nnz(), values, made.matrix.parts_mut().1))?;
+        made.refresh(space)?;
+        Ok((Some(made), columns))
     }
 
     /// Gives the rows of ghosts the values of their owners. Collective.
-    pub fn refresh(&mut self, space: &Threads) -> Result<()> {
-        let GhostRows { matrix, own, order, came, halo } = self;
-        let Some(halo) = halo else { return Ok(()) };
-        halo.update(space, matrix.parts_mut().1)?;
-        let ghosts = &mut matrix.parts_mut().1[*own..];
-        came.copy_from_slice(ghosts);
-        ghosts.iter_mut().zip(order).for_each(|(value, at)| *value = came[*at as usize]);
-        Ok(())
+    pub fn refresh(&mut self, space: &S) -> Result<()> {
+        let GhostRows { matrix, halo } = self;
+        halo.as_mut().map_or(Ok(()), |halo| halo.update(space, matrix.parts_mut().1))
     }
 }
 
 /// Rows for each neighbour: number of groups, then their ids.
-fn letters(rows: &Map, graph: &CrsGraph, columns: &Columns, width: usize) -> Result<Vec<Message>> {
+fn letters(rows: &Map, graph: &Lent<'_>, columns: &Columns, width: usize) -> Result<Vec<Message>> {
     let mut letters = Vec::new();
     for Neighbour { rank, send, .. } in rows.neighbours().iter().filter(|neighbour| !neighbour.send.is_empty()) {
         let mut letter = Vec::new();
@@ -110,43 +139,33 @@ fn ids_of_rows<'a>(rows: &Map, came: &'a [Message]) -> Result<Vec<&'a [GlobalOrd
     Ok(found)
 }
 
-/// Own rows and those of ghosts with the new numbers of columns, and where each entry of the latter came.
+/// Row offsets and columns of own rows and of those of ghosts, with the new numbers of columns.
 fn joined(
-    graph: &CrsGraph,
+    graph: &Lent<'_>,
     ghosts: &[&[GlobalOrdinal]],
     [before, after]: [&Columns; 2],
     width: usize,
-) -> Result<(CrsGraph, Vec<u32>)> {
+) -> Result<(Vec<RowOffset>, Vec<LocalOrdinal>)> {
     let more = width * ghosts.iter().map(|ids| ids.len()).sum::<usize>();
-    let (mut row_map, mut entries, mut order) = (Vec::new(), Vec::new(), Vec::new());
-    try_reserve("row offsets", &mut row_map, graph.rows() + ghosts.len() + 1)?;
-    try_reserve("columns", &mut entries, graph.nnz() + more)?;
-    try_reserve("order of entries", &mut order, more)?;
-    row_map.extend_from_slice(graph.row_map());
+    let (mut row_map, mut entries) = (Vec::new(), Vec::new());
+    try_reserve("row offsets", &mut row_map, graph.row_map.len() + ghosts.len())?;
+    try_reserve("columns", &mut entries, graph.entries.len() + more)?;
+    row_map.extend_from_slice(&graph.row_map);
     let (owned, wide) = (before.map.owned_count(), width as LocalOrdinal);
     let renumbered = |&column: &LocalOrdinal| match column / wide {
         group if (group as usize) < owned => column,
         group => after.local(before.id(group)) * wide + column % wide,
     };
-    entries.extend(graph.entries().iter().map(renumbered));
-    let mut groups: Vec<(LocalOrdinal, u32)> = Vec::new();
-    let mut came = 0;
+    entries.extend(graph.entries.iter().map(renumbered));
     for ids in ghosts {
-        groups.clear();
-        groups.extend(ids.iter().enumerate().map(|(at, &id)| (after.local(id), came + at as u32 * wide)));
-        groups.sort_unstable();
-        for &(group, at) in &groups {
-            entries.extend(group * wide..(group + 1) * wide);
-            order.extend(at..at + wide);
-        }
-        came += ids.len() as u32 * wide;
-        row_map.push(entries.len() as u64);
+        entries.extend(ids.iter().map(|&id| after.local(id) * wide).flat_map(|first| first..first + wide));
+        row_map.push(entries.len() as RowOffset);
     }
-    Ok((CrsGraph::trusted(row_map, entries, after.map.local_count() * width), order))
+    Ok((row_map, entries))
 }
 
 /// The exchange of rows as one of entries: those of own rows are owned.
-fn map_of_entries(rows: &Map, graph: &CrsGraph, extended: &CrsGraph) -> Result<Map> {
+fn map_of_entries(rows: &Map, graph: &Lent<'_>, row_map: &[RowOffset]) -> Result<Map> {
     let mut neighbours = Vec::new();
     for Neighbour { rank, send, receive } in rows.neighbours() {
         let places = send.iter().flat_map(|&row| graph.row_range(row as usize)).map(|at| at as LocalOrdinal);
@@ -154,8 +173,8 @@ fn map_of_entries(rows: &Map, graph: &CrsGraph, extended: &CrsGraph) -> Result<M
         let mut list = Vec::new();
         try_reserve("entries to send", &mut list, count)?;
         list.extend(places);
-        let [start, end] = [receive.start, receive.end].map(|row| extended.row_map()[row as usize] as LocalOrdinal);
+        let [start, end] = [receive.start, receive.end].map(|row| row_map[row as usize] as LocalOrdinal);
         neighbours.push(Neighbour { rank: *rank, send: list, receive: start..end });
     }
-    Map::new(GlobalOrdinal::MAX, graph.nnz(), neighbours)
+    Map::new(GlobalOrdinal::MAX, graph.entries.len(), neighbours)
 }

@@ -1,15 +1,17 @@
 //! Near-null vectors: what the operator of a problem without boundary conditions maps to zero.
 
+use super::Aggregate;
 use crate::error::check_length;
-use crate::space::{try_reserve, try_zeroed};
+use crate::space::{HostMemory, MemorySpace, try_reserve, try_zeroed};
 use crate::{Error, Result};
 
 /// Vectors that a coarse space has to represent, on this rank's rows, with the unknowns of a node one after another.
 #[derive(Clone, Debug, PartialEq)]
-pub struct NearNull {
+pub struct NearNull<M: MemorySpace = HostMemory> {
     dofs: usize,
     count: usize,
-    values: Vec<f64>,
+    rows: usize,
+    values: M::Array<f64>,
 }
 
 impl NearNull {
@@ -24,7 +26,7 @@ impl NearNull {
         }
         let whole = values.len() / (dofs * count) * dofs * count;
         check_length("NearNull::new", "values", values.len(), whole)?;
-        Ok(NearNull { dofs, count, values })
+        Ok(NearNull { dofs, count, rows: values.len() / count, values })
     }
 
     /// Returns one constant per unknown of a node: for diffusion and for systems of diffusion equations.
@@ -55,6 +57,24 @@ impl NearNull {
         Self::new(3, 6, values)
     }
 
+    /// Values of the vectors in a row.
+    pub(super) fn row(&self, row: usize) -> &[f64] {
+        &self.values[row * self.count..][..self.count]
+    }
+
+    /// Takes the vectors into the memory of a space.
+    pub(super) fn take<S: Aggregate>(self, space: &S) -> Result<NearNull<S::Memory>> {
+        Ok(NearNull { dofs: self.dofs, count: self.count, rows: self.rows, values: space.take(self.values)? })
+    }
+}
+
+impl<M: MemorySpace> NearNull<M> {
+    /// Takes the vectors of a coarse level, as many as unknowns per node.
+    #[cfg(feature = "cuda")]
+    pub(super) fn of_aggregates(count: usize, rows: usize, values: M::Array<f64>) -> Self {
+        NearNull { dofs: count, count, rows, values }
+    }
+
     /// Unknowns per node.
     pub(super) fn dofs(&self) -> usize {
         self.dofs
@@ -67,12 +87,13 @@ impl NearNull {
 
     /// Rows of this rank.
     pub(super) fn rows(&self) -> usize {
-        self.values.len() / self.count
+        self.rows
     }
 
-    /// Values of the vectors in a row.
-    pub(super) fn row(&self, row: usize) -> &[f64] {
-        &self.values[row * self.count..][..self.count]
+    /// The values, `[row, vector]`.
+    #[cfg(feature = "cuda")]
+    pub(super) fn values(&self) -> &M::Array<f64> {
+        &self.values
     }
 }
 

@@ -6,7 +6,7 @@
 //! ```
 //! (Vanek, Mandel and Brezina 1996, section 3.) Connections to nodes of other ranks do not count: aggregates stay on their rank.
 
-use crate::space::{Threads, even_bounds, offsets, try_push, try_reserve, try_zeroed};
+use crate::space::{HostMemory, MemorySpace, Threads, even_bounds, offsets, try_push, try_reserve, try_zeroed};
 use crate::sparse::{CrsGraph, CrsMatrix};
 use crate::{LocalOrdinal, Result};
 use rayon::prelude::*;
@@ -16,13 +16,13 @@ const TASKS: usize = 4;
 
 /// The nodes of a rank as aggregates are made of them.
 #[derive(Debug)]
-pub(super) struct Nodes {
+pub struct Nodes<M: MemorySpace = HostMemory> {
     /// Strongly connected other nodes of each node.
-    pub strong: CrsGraph,
-    /// Whether a node has an unknown that depends on another node.
-    pub is_coupled: Vec<bool>,
+    pub(super) strong: CrsGraph<M>,
+    /// Whether a node has an unknown that depends on another node: 0 or 1, as below.
+    pub(super) is_coupled: M::Array<u8>,
     /// Whether a row is fixed.
-    pub is_fixed: Vec<bool>,
+    pub(super) is_fixed: M::Array<u8>,
 }
 
 /// Nodes of one task.
@@ -30,13 +30,13 @@ pub(super) struct Nodes {
 struct Found {
     lengths: Vec<u32>,
     entries: Vec<LocalOrdinal>,
-    is_coupled: Vec<bool>,
-    is_fixed: Vec<bool>,
+    is_coupled: Vec<u8>,
+    is_fixed: Vec<u8>,
 }
 
 impl Nodes {
     /// Finds the strong connections of a matrix with `dofs` unknowns per node.
-    pub fn new(space: &Threads, a: &CrsMatrix, dofs: usize, theta: f64) -> Result<Self> {
+    pub(super) fn new(space: &Threads, a: &CrsMatrix, dofs: usize, theta: f64) -> Result<Self> {
         let nodes = a.graph().rows() / dofs;
         let diagonal = space.map(nodes, |node| norm_of_diagonal(a, dofs, node))?;
         let bounds = even_bounds(nodes, TASKS * space.concurrency(), 1);
@@ -107,7 +107,7 @@ impl Found {
                         sums[place[other] as usize].1 += value * value;
                     }
                 }
-                try_push("fixed rows", &mut self.is_fixed, is_fixed)?;
+                try_push("fixed rows", &mut self.is_fixed, u8::from(is_fixed))?;
             }
             let before = self.entries.len();
             for &(other, square) in &sums {
@@ -118,7 +118,7 @@ impl Found {
             }
             self.entries[before..].sort_unstable();
             try_push("lengths of rows", &mut self.lengths, (self.entries.len() - before) as u32)?;
-            try_push("coupled nodes", &mut self.is_coupled, self.entries.len() > before || reaches_ghosts)?;
+            try_push("coupled nodes", &mut self.is_coupled, u8::from(self.entries.len() > before || reaches_ghosts))?;
         }
         Ok(())
     }

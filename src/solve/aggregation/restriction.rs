@@ -1,48 +1,63 @@
 //! The restriction of ranks: the transpose of a prolongator whose columns are aggregates of several ranks.
 
+use super::Aggregate;
+use super::ghost_rows::Lent;
 use super::numbering::{Columns, Numbering};
 use crate::comm::{Communicator, Message, Neighbour, agree};
-use crate::space::{Threads, try_push, try_reserve};
+use crate::space::{try_push, try_reserve};
 use crate::sparse::{CrsGraph, CrsMatrix};
-use crate::{Error, GlobalOrdinal, LocalOrdinal, Result};
+use crate::{Error, GlobalOrdinal, LocalOrdinal, Result, RowOffset};
 use std::sync::Arc;
 
 /// An entry that another rank sent: row of R here, id of the fine row, value.
 type Entry = (usize, GlobalOrdinal, f64);
 
 /// Returns this rank's rows of P^T and their columns, the rows of P; groups of `width` columns of P have the ids of `numbering`. Collective.
-pub(super) fn restriction(
-    space: &Threads,
+pub(super) fn restriction<S: Aggregate>(
+    space: &S,
     comm: &dyn Communicator,
-    p: &CrsMatrix,
+    p: &CrsMatrix<f64, S::Memory>,
     (columns, numbering, width): (&Columns, &Numbering, usize),
-) -> Result<(CrsMatrix, Columns)> {
-    let turned = agree(comm, p.transposed(space))?;
+) -> Result<(CrsMatrix<f64, S::Memory>, Columns)> {
+    let turned = agree(comm, space.transpose(p))?;
     let fine = Numbering::new(comm, p.graph().rows())?;
     if comm.size() == 1 {
         return Ok((turned, fine.columns(comm, Vec::new())?));
     }
-    let sent = agree(comm, letters(&turned, columns, fine.first(), width))?;
+    let lent = || Ok((Lent::new(space, turned.graph())?, space.lend(turned.values())?));
+    let (graph, values) = agree(comm, lent())?;
+    let sent = agree(comm, letters((&graph, &values), columns, fine.first(), width))?;
     let letters = comm.send_all(sent)?;
     let came = agree(comm, entries(&letters, numbering.first(), width))?;
     let used = came.iter().map(|&(_, id, _)| id).collect();
     let fine = fine.columns(comm, used)?;
     let rows = columns.map.owned_count() * width;
-    let joined = agree(comm, joined(&turned, rows, came, &fine))?;
-    Ok((joined, fine))
+    let taken = || {
+        let (row_map, entries, values) = joined((&graph, &values), rows, came, &fine)?;
+        let nnz = entries.len();
+        let (row_map, entries, values) = (space.take(row_map)?, space.take(entries)?, space.take(values)?);
+        let graph = CrsGraph::from_parts(rows, fine.map.local_count(), nnz, row_map, entries);
+        Ok(CrsMatrix::from_parts(Arc::new(graph), values))
+    };
+    Ok((agree(comm, taken())?, fine))
 }
 
 /// Rows of ghosts for their owners, unknown by unknown: id of the group, number of entries, then fine ids and values.
-fn letters(turned: &CrsMatrix, columns: &Columns, first: GlobalOrdinal, width: usize) -> Result<Vec<Message>> {
+fn letters(
+    (graph, values): (&Lent<'_>, &[f64]),
+    columns: &Columns,
+    first: GlobalOrdinal,
+    width: usize,
+) -> Result<Vec<Message>> {
     let mut letters = Vec::new();
     for Neighbour { rank, receive, .. } in columns.map.neighbours() {
         let mut letter = Vec::new();
         for (group, dof) in receive.clone().flat_map(|group| (0..width).map(move |dof| (group, dof))) {
             let row = group as usize * width + dof;
-            let range = turned.graph().row_range(row);
+            let range = graph.row_range(row);
             try_reserve("rows of a restriction", &mut letter, 2 + 2 * range.len())?;
             letter.extend([columns.id(group), range.len() as u64]);
-            let entries = turned.graph().row(row).iter().zip(&turned.values()[range]);
+            let entries = graph.row(row).iter().zip(&values[range]);
             letter.extend(entries.flat_map(|(&column, value)| [first + u64::from(column), value.to_bits()]));
         }
         if !letter.is_empty() {
@@ -71,9 +86,14 @@ fn entries(letters: &[Message], first: GlobalOrdinal, width: usize) -> Result<Ve
     Ok(found)
 }
 
-/// Own rows with the entries that came behind their own.
-fn joined(turned: &CrsMatrix, rows: usize, came: Vec<Entry>, fine: &Columns) -> Result<CrsMatrix> {
-    let count = turned.graph().row_map()[rows] as usize + came.len();
+/// Row offsets, columns and values of own rows with the entries that came behind their own.
+fn joined(
+    (graph, own): (&Lent<'_>, &[f64]),
+    rows: usize,
+    came: Vec<Entry>,
+    fine: &Columns,
+) -> Result<(Vec<RowOffset>, Vec<LocalOrdinal>, Vec<f64>)> {
+    let count = graph.row_map[rows] as usize + came.len();
     let (mut row_map, mut entries, mut values) = (Vec::new(), Vec::new(), Vec::new());
     try_reserve("rows of a restriction", &mut row_map, rows + 1)?;
     try_reserve("columns of a restriction", &mut entries, count)?;
@@ -81,14 +101,13 @@ fn joined(turned: &CrsMatrix, rows: usize, came: Vec<Entry>, fine: &Columns) -> 
     row_map.push(0);
     let mut came = came.into_iter().peekable();
     for row in 0..rows {
-        entries.extend_from_slice(turned.graph().row(row));
-        values.extend_from_slice(&turned.values()[turned.graph().row_range(row)]);
+        entries.extend_from_slice(graph.row(row));
+        values.extend_from_slice(&own[graph.row_range(row)]);
         while let Some((_, id, value)) = came.next_if(|entry| entry.0 == row) {
             entries.push(fine.local(id) as LocalOrdinal);
             values.push(value);
         }
-        row_map.push(entries.len() as u64);
+        row_map.push(entries.len() as RowOffset);
     }
-    let graph = CrsGraph::trusted(row_map, entries, fine.map.local_count());
-    CrsMatrix::new(Arc::new(graph), values)
+    Ok((row_map, entries, values))
 }

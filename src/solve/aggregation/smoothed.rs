@@ -1,14 +1,14 @@
 //! The levels of smoothed aggregation: made once for a graph, refilled for other values.
 
-use super::NearNull;
 use super::coarsening::{Coarsening, Coarser};
-use crate::comm::{Links, Map, Staging, agree};
+use super::{Aggregate, NearNull};
+use crate::comm::{Links, Map, agree};
 use crate::error::check_length;
 use crate::solve::multigrid::{Chebyshev, largest_eigenvalue};
 use crate::solve::{Cycle, DistributedMatrix, DistributedOperator, Hierarchy, Level, Smoothing, Transfer};
-use crate::space::{ExecutionSpace, Threads};
-use crate::sparse::{CrsMatrix, Operator, Spmv, inverse_of_diagonal};
-use crate::{GlobalOrdinal, LocalOrdinal, Result};
+use crate::space::{Array, MemorySpace, try_collect};
+use crate::sparse::{CrsMatrix, Operator};
+use crate::{GlobalOrdinal, Result};
 
 /// Most unknowns of a level that is not coarsened.
 const FEW: u64 = 400;
@@ -50,14 +50,13 @@ const LARGEST: u64 = 80;
 /// # Ok::<(), minifenl::Error>(())
 /// ```
 #[derive(Debug)]
-pub struct SmoothedAggregation<S: Staging> {
-    host: Threads,
+pub struct SmoothedAggregation<S: Aggregate> {
     hierarchy: Hierarchy<S>,
-    coarsenings: Vec<Coarsening>,
+    coarsenings: Vec<Coarsening<S>>,
     coarse: Vec<DistributedMatrix<S>>,
 }
 
-impl<S: Staging + Spmv> SmoothedAggregation<S> {
+impl<S: Aggregate> SmoothedAggregation<S> {
     /// Returns bytes that levels of a matrix of finite elements do not exceed, with those of their set-up: a bound from measurements, since
     /// the number of aggregates is known only with the values. Tetrahedra need most for their entries, and elasticity for its rows.
     pub fn bytes(rows: u64, entries: u64) -> u64 {
@@ -73,57 +72,50 @@ impl<S: Staging + Spmv> SmoothedAggregation<S> {
     pub fn new(
         space: &S,
         links: &Links<'_, S>,
-        (matrix, map): (&CrsMatrix, &Map),
+        (matrix, map): (&CrsMatrix<f64, S::Memory>, &Map),
         near_null: NearNull,
     ) -> Result<Self> {
         let comm = links.comm();
-        let host = agree(comm, check(matrix, map, &near_null).and_then(|()| space.host()))?;
-        let of_host = Links::staged(comm);
-        let (mut coarsenings, mut coarse, mut levels) = (Vec::<Coarsening>::new(), Vec::new(), Vec::new());
-        let (mut map, mut near_null) = (map.clone(), near_null);
+        let taken = check(matrix, map, &near_null).and_then(|()| near_null.take(space));
+        let (mut near_null, mut map) = (agree(comm, taken)?, map.clone());
+        let (mut coarsenings, mut coarse, mut levels) = (Vec::new(), Vec::<DistributedMatrix<S>>::new(), Vec::new());
         loop {
-            let a = coarsenings.last().map_or(matrix, |coarsening| &coarsening.coarse);
+            let a = coarse.last().map_or(matrix, DistributedMatrix::matrix);
             let (rows, columns) = (a.graph().rows(), a.graph().columns());
-            let inverse = agree(comm, inverse(&host, a))?;
-            let largest = largest(&host, &of_host, (a, &map), &inverse)?;
+            let (inverse, largest) = spectrum(space, links, (a, &map))?;
             let mut all = [rows as u64];
             comm.all_sum_u64(&mut all);
             let coarser = if all[0] <= FEW {
                 None
             } else {
-                let coarser = Coarsening::plan(&host, comm, (a, &map), &near_null, (&inverse, largest))?;
+                let coarser = Coarsening::plan(space, comm, (a, &map), &near_null, (&inverse, largest))?;
                 // Of a matrix that does not fall into aggregates the level is the last.
-                let count = coarser.map.global_count();
+                let count = coarser.coarse.1.global_count();
                 (count > 0 && count * 100 <= all[0] * LARGEST).then_some(coarser)
             };
-            let Some(Coarser { mut coarsening, transfers, map: below, near_null: vectors }) = coarser else {
-                let finer = levels.last().and_then(Level::transfer);
+            let finer = levels.last().and_then(Level::transfer);
+            let Some(Coarser { mut coarsening, transfers, coarse: (mut below, below_map), near_null: vectors }) =
+                coarser
+            else {
                 let level = Level::of_sizes(space, [rows, columns], finer, None);
-                let mut level = with(space, agree(comm, level)?, &inverse, largest)?;
-                if !levels.is_empty() {
-                    // The last of several levels is inverted.
-                    level.smoother = None;
-                }
-                levels.push(level);
+                // The last of several levels is inverted.
+                let smoother = levels.is_empty().then(|| smoother(largest));
+                levels.push(with(agree(comm, level)?, inverse, smoother));
                 break;
             };
-            coarsening.refill(&host, comm, a)?;
-            let [prolongation, restriction] = transfers.map(|(matrix, map)| {
-                let matrix = agree(comm, matrix.upload(space))?;
-                agree(comm, DistributedMatrix::new(space, links, (matrix, &map)))
-            });
+            let [prolongation, restriction] =
+                transfers.map(|(matrix, map)| agree(comm, DistributedMatrix::new(space, links, (matrix, &map))));
             let transfer = Transfer { prolongation: prolongation?, restriction: restriction? };
-            let finer = levels.last().and_then(Level::transfer);
+            coarsening.refill(space, comm, factors(a, &transfer), &mut below)?;
             let level = Level::of_sizes(space, [rows, columns], finer, Some(transfer));
-            levels.push(with(space, agree(comm, level)?, &inverse, largest)?);
-            let matrix = agree(comm, coarsening.coarse.upload(space))?;
-            coarse.push(agree(comm, DistributedMatrix::new(space, links, (matrix, &below)))?);
+            levels.push(with(agree(comm, level)?, inverse, Some(smoother(largest))));
+            coarse.push(agree(comm, DistributedMatrix::new(space, links, (below, &below_map)))?);
             coarsenings.push(coarsening);
-            (map, near_null) = (below, vectors);
+            (map, near_null) = (below_map, vectors);
         }
         let rows = map.owned_count();
         let hierarchy = agree(comm, Hierarchy::new(space, links, levels, rows, Smoothing::FOR_AGGREGATES))?;
-        let mut made = SmoothedAggregation { host, hierarchy, coarsenings, coarse };
+        let mut made = SmoothedAggregation { hierarchy, coarsenings, coarse };
         made.invert_last(space, links)?;
         Ok(made)
     }
@@ -133,18 +125,15 @@ impl<S: Staging + Spmv> SmoothedAggregation<S> {
     ///
     /// # Errors
     /// As [`new`](Self::new); [`Error::Invalid`](crate::Error::Invalid) for a matrix on another graph.
-    pub fn refill(&mut self, space: &S, links: &Links<'_, S>, matrix: &CrsMatrix) -> Result<()> {
-        let comm = links.comm();
-        let (mut finer, last) = (matrix, self.coarsenings.len());
-        for (at, coarsening) in self.coarsenings.iter_mut().enumerate() {
-            let inverse = agree(comm, inverse(&self.host, finer))?;
-            coarsening.refill(&self.host, comm, finer)?;
-            space.overwrite(&inverse, &mut self.hierarchy.levels[at].inverse)?;
-            space.overwrite(coarsening.coarse.values(), self.coarse[at].matrix_mut().values_mut())?;
-            finer = &coarsening.coarse;
+    pub fn refill(&mut self, space: &S, links: &Links<'_, S>, matrix: &CrsMatrix<f64, S::Memory>) -> Result<()> {
+        let (comm, levels) = (links.comm(), &mut self.hierarchy.levels);
+        for at in 0..levels.len() {
+            let (finer, coarser) = self.coarse.split_at_mut(at);
+            let a = finer.last().map_or(matrix, DistributedMatrix::matrix);
+            agree(comm, space.invert_diagonal(a, S::Memory::slice_mut(&mut levels[at].inverse)))?;
+            let (Some(coarse), Some(transfer)) = (coarser.first_mut(), levels[at].transfer()) else { break };
+            self.coarsenings[at].refill(space, comm, factors(a, transfer), coarse.matrix_mut())?;
         }
-        let inverse = agree(comm, inverse(&self.host, finer))?;
-        space.overwrite(&inverse, &mut self.hierarchy.levels[last].inverse)?;
         self.invert_last(space, links)
     }
 
@@ -174,47 +163,50 @@ impl<S: Staging + Spmv> SmoothedAggregation<S> {
     }
 }
 
-fn check(matrix: &CrsMatrix, map: &Map, near_null: &NearNull) -> Result<()> {
+fn check<M: MemorySpace>(matrix: &CrsMatrix<f64, M>, map: &Map, near_null: &NearNull) -> Result<()> {
     const NAME: &str = "SmoothedAggregation::new";
     check_length(NAME, "rows of the matrix", matrix.graph().rows(), map.owned_count())?;
     check_length(NAME, "columns of the matrix", matrix.graph().columns(), map.local_count())?;
     check_length(NAME, "rows of near_null", near_null.rows(), map.owned_count())
 }
 
-/// D^-1.
-fn inverse(space: &Threads, a: &CrsMatrix) -> Result<Vec<f64>> {
-    // NaN is no reciprocal of a positive number: the slow way then names the row.
-    let inverse = space.map(a.graph().rows(), |row| a.get(row, row as LocalOrdinal).map_or(f64::NAN, f64::recip))?;
-    if inverse.iter().all(|&value| value > 0.0 && value.is_finite()) {
-        return Ok(inverse);
-    }
-    Ok(inverse_of_diagonal(&a.diagonal()?)?.into_parts().1)
+/// The smoother for a largest eigenvalue of D^-1 A.
+fn smoother(largest: f64) -> Chebyshev {
+    Chebyshev::below(largest, Smoothing::FOR_AGGREGATES)
 }
 
-/// A level with D^-1 and the smoother for this eigenvalue.
-fn with<S: Staging + Spmv>(space: &S, mut level: Level<S>, inverse: &[f64], largest: f64) -> Result<Level<S>> {
-    space.overwrite(inverse, &mut level.inverse)?;
-    level.smoother = Some(Chebyshev::below(largest, Smoothing::FOR_AGGREGATES));
-    Ok(level)
+/// A, P and R.
+fn factors<'a, S: Aggregate>(
+    a: &'a CrsMatrix<f64, S::Memory>,
+    transfer: &'a Transfer<S>,
+) -> [&'a CrsMatrix<f64, S::Memory>; 3] {
+    [a, transfer.prolongation.matrix(), transfer.restriction.matrix()]
 }
 
-/// Estimates the largest eigenvalue of D^-1 A on a host. Collective.
-pub(super) fn largest(
-    space: &Threads,
-    links: &Links<'_, Threads>,
-    (a, map): (&CrsMatrix, &Map),
-    inverse: &[f64],
-) -> Result<f64> {
-    let comm = links.comm();
-    let first = super::numbering::Numbering::new(comm, a.graph().rows())?.first();
-    let made = Level::of_sizes(space, [a.graph().rows(), a.graph().columns()], None, None);
-    let (mut level, mut halo) = (agree(comm, made)?, agree(comm, links.halo(space, map))?);
-    space.overwrite(inverse, &mut level.inverse)?;
-    for (at, x) in level.x[..inverse.len()].iter_mut().enumerate() {
-        *x = scattered(first + at as GlobalOrdinal);
-    }
+fn with<S: Aggregate>(mut level: Level<S>, inverse: Array<S, f64>, smoother: Option<Chebyshev>) -> Level<S> {
+    (level.inverse, level.smoother) = (inverse, smoother);
+    level
+}
+
+/// D^-1, and an estimate of the largest eigenvalue of D^-1 A. Collective.
+pub(super) fn spectrum<S: Aggregate>(
+    space: &S,
+    links: &Links<'_, S>,
+    (a, map): (&CrsMatrix<f64, S::Memory>, &Map),
+) -> Result<(Array<S, f64>, f64)> {
+    let (comm, rows) = (links.comm(), a.graph().rows());
+    let first = super::numbering::Numbering::new(comm, rows)?.first();
+    let made = || {
+        let mut level = Level::of_sizes(space, [rows, a.graph().columns()], None, None)?;
+        space.invert_diagonal(a, S::Memory::slice_mut(&mut level.inverse))?;
+        let start = try_collect("start of Lanczos", (0..rows).map(|row| scattered(first + row as GlobalOrdinal)))?;
+        space.overwrite(&start, &mut level.x)?;
+        Ok(level)
+    };
+    let (mut level, mut halo) = (agree(comm, made())?, agree(comm, links.halo(space, map))?);
     let operator = DistributedOperator::new(a, &mut halo, 0)?;
-    largest_eigenvalue(space, links, &operator, &mut level)
+    let largest = largest_eigenvalue(space, links, &operator, &mut level)?;
+    Ok((level.inverse, largest))
 }
 
 /// A number in (-1, 1) from an id, by the finaliser of SplitMix64 (Steele, Lea and Flood 2014).

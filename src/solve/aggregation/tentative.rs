@@ -9,25 +9,26 @@
 
 use super::NearNull;
 use super::aggregates::NONE;
-use crate::space::{try_reserve, try_zeroed};
+use crate::space::{HostMemory, MemorySpace, try_reserve, try_zeroed};
 use crate::sparse::{CrsGraph, CrsMatrix};
 use crate::{LocalOrdinal, Result};
 use std::sync::Arc;
 
 /// Norm, relative to that before, below which a vector depends on those before it.
-const DEPENDENT: f64 = 1e-10;
+pub(super) const DEPENDENT: f64 = 1e-10;
 
 /// The prolongator, with the near-null vectors of the coarse level and the coarse rows without a fine one.
-pub(super) struct Tentative {
-    pub prolongator: CrsMatrix,
-    pub near_null: NearNull,
-    pub empty: Vec<usize>,
+#[derive(Debug)]
+pub struct Tentative<M: MemorySpace = HostMemory> {
+    pub(super) prolongator: CrsMatrix<f64, M>,
+    pub(super) near_null: NearNull<M>,
+    pub(super) empty: Vec<LocalOrdinal>,
 }
 
 /// Cuts near-null vectors into `count` aggregates of nodes.
-pub(super) fn tentative(near_null: &NearNull, of_node: &[u32], count: usize, is_fixed: &[bool]) -> Result<Tentative> {
+pub(super) fn tentative(near_null: &NearNull, of_node: &[u32], count: usize, is_fixed: &[u8]) -> Result<Tentative> {
     let (dofs, width, rows) = (near_null.dofs(), near_null.count(), near_null.rows());
-    let takes_part = |row: usize| of_node[row / dofs] != NONE && !is_fixed[row];
+    let takes_part = |row: usize| of_node[row / dofs] != NONE && is_fixed[row] == 0;
     // Rows of P0, each with the columns of its aggregate.
     let (mut row_map, mut entries, mut values) = (Vec::new(), Vec::new(), Vec::new());
     let all = (0..rows).filter(|&row| takes_part(row)).count() * width;
@@ -57,7 +58,7 @@ pub(super) fn tentative(near_null: &NearNull, of_node: &[u32], count: usize, is_
     for g in 0..count {
         let rows = &places[starts[g] as usize..starts[g + 1] as usize];
         let r = &mut coarse[g * width * width..][..width * width];
-        orthonormalise(&mut values, rows, width, r, |p| empty.push(g * width + p));
+        orthonormalise(&mut values, rows, width, r, |p| empty.push((g * width + p) as LocalOrdinal));
     }
     let graph = CrsGraph::trusted(row_map, entries, count * width);
     let prolongator = CrsMatrix::new(Arc::new(graph), values)?;
@@ -103,15 +104,15 @@ mod tests {
         // Dependence has no units: points of a box of 1e-13 have as many coarse unknowns.
         let small: Vec<[f64; 3]> = points.iter().map(|point| point.map(|x| 1e-13 * x)).collect();
         let small = NearNull::rigid_body_modes(&small).unwrap();
-        assert_eq!(tentative(&small, &of_node, 3, &[false; 21]).unwrap().empty.len(), 3 + 1);
-        let mut is_fixed = vec![false; 21];
-        is_fixed[10] = true;
+        assert_eq!(tentative(&small, &of_node, 3, &[0; 21]).unwrap().empty.len(), 3 + 1);
+        let mut is_fixed = vec![0; 21];
+        is_fixed[10] = 1;
         let Tentative { prolongator, near_null, empty } = tentative(&modes, &of_node, 3, &is_fixed).unwrap();
         let graph = prolongator.graph();
         // The aggregate of one node leaves 3 of 6 coarse vectors empty; that of nodes 0 and 3, with 5 free unknowns, leaves one.
         assert_eq!((graph.rows(), graph.columns(), empty.len()), (21, 18, 3 + 1));
         for row in 0..21 {
-            let is_in = row < 18 && !is_fixed[row];
+            let is_in = row < 18 && is_fixed[row] == 0;
             assert_eq!(graph.row(row).len(), if is_in { 6 } else { 0 }, "row {row}");
             for mode in 0..if is_in { 6 } else { 0 } {
                 let entries = graph.row(row).iter().zip(&prolongator.values()[graph.row_range(row)]);
@@ -123,7 +124,7 @@ mod tests {
         for (i, j) in (0..18u32).flat_map(|i| (0..18u32).map(move |j| (i, j))) {
             let value = |row, column| prolongator.get(row, column).unwrap_or(0.0);
             let dot: f64 = (0..21).map(|row| value(row, i) * value(row, j)).sum();
-            let expected = f64::from(u8::from(i == j && !empty.contains(&(i as usize))));
+            let expected = f64::from(u8::from(i == j && !empty.contains(&i)));
             assert!((dot - expected).abs() < 1e-13, "{i}, {j}: {dot}");
         }
     }

@@ -189,11 +189,15 @@ impl Formats for Cuda {
         }
     }
 
+    fn crs(matrix: &DeviceMatrix) -> Result<&CrsMatrix<f64, CudaMemory>> {
+        match &matrix.kind {
+            Kind::Crs(DeviceCrs { matrix, .. }, _) => Ok(matrix),
+            Kind::Slices(..) => Err(Error::Invalid("matrix: assembled in slices, expected CRS (--format crs)".into())),
+        }
+    }
+
     fn assembled<'a>(&self, matrix: &'a DeviceMatrix, copy: &'a mut Option<CrsMatrix>) -> Result<&'a CrsMatrix> {
-        let Kind::Crs(DeviceCrs { matrix, .. }, _) = &matrix.kind else {
-            let why = "matrix: assembled in slices, expected CRS (--format crs), which the host reads";
-            return Err(Error::Invalid(why.into()));
-        };
+        let matrix = Self::crs(matrix)?;
         let kept = match copy.take() {
             Some(kept) => kept,
             None => {

@@ -108,6 +108,10 @@ impl Formats for Threads {
         Ok(suits)
     }
 
+    fn crs(matrix: &HostMatrix) -> Result<&CrsMatrix> {
+        Ok(&matrix.crs)
+    }
+
     fn assembled<'a>(&self, matrix: &'a HostMatrix, _: &'a mut Option<CrsMatrix>) -> Result<&'a CrsMatrix> {
         Ok(&matrix.crs)
     }

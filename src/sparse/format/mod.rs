@@ -87,11 +87,16 @@ pub trait Formats: Blas {
     /// in formats without a choice.
     fn set_lanes(_matrix: &mut Self::Matrix, _lanes: Lanes) {}
 
+    /// Returns the assembled matrix in CRS.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`](crate::Error::Invalid) where a device assembles in another format.
+    fn crs(matrix: &Self::Matrix) -> Result<&CrsMatrix<f64, Self::Memory>>;
+
     /// Returns the assembled matrix in CRS on the host: where it lies, or in `copy`, whose graph stays that of the first call.
     ///
     /// # Errors
-    /// [`Error::Invalid`](crate::Error::Invalid) where a device assembles in another format; its failure, and
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory).
+    /// As [`crs`](Self::crs); a device's failure, and [`Error::OutOfMemory`](crate::Error::OutOfMemory).
     fn assembled<'a>(&self, matrix: &'a Self::Matrix, copy: &'a mut Option<CrsMatrix>) -> Result<&'a CrsMatrix>;
 
     /// Returns the number of values that assembly writes, padding included.

@@ -1,0 +1,147 @@
+//! Aggregation on a GPU: launches of `kernels/aggregation.cu`.
+
+use super::nodes::Nodes;
+use super::tentative::{DEPENDENT, Tentative};
+use super::{Aggregate, NearNull, STRONG};
+use crate::solve::kernel_files::AGGREGATION;
+use crate::space::ExecutionSpace;
+use crate::space::Item;
+use crate::space::cuda::{Argument, Cuda, CudaArray, CudaMemory, Grid, arguments};
+use crate::sparse::{ByColumn, CrsGraph, CrsMatrix};
+use crate::{Error, LocalOrdinal, Result};
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// Threads of a block, and those that share a node or an aggregate, or a row, as in the kernels.
+const THREADS: u32 = 256;
+const WARP: usize = 32;
+const LANES: usize = 8;
+
+fn launch(space: &Cuda, name: &'static str, threads: usize, arguments: &[Argument]) -> Result<()> {
+    space.launch(&AGGREGATION, name, Grid::cover(threads, THREADS), arguments)
+}
+
+impl Aggregate for Cuda {
+    fn nodes(&self, a: &CrsMatrix<f64, CudaMemory>, dofs: usize) -> Result<Nodes<CudaMemory>> {
+        let (graph, values, limit) = (a.graph(), a.values(), STRONG.powi(4));
+        let (map, entries, nodes) = (graph.row_map(), graph.entries(), graph.rows() / dofs);
+        let (n, wide) = (nodes as u64, dofs as u32);
+        let (mut norms, mut counts) = (self.unfilled::<f64>(nodes)?, self.unfilled::<u32>(nodes)?);
+        let (mut is_coupled, mut is_fixed) = (self.unfilled::<u8>(nodes)?, self.unfilled::<u8>(nodes * dofs)?);
+        launch(self, "node_norms", nodes, arguments![n, wide, map, entries, values, &mut norms])?;
+        #[rustfmt::skip]
+        let arguments = arguments![
+            n, wide, map, entries, values, limit, &norms, &mut counts, &mut is_coupled, &mut is_fixed,
+        ];
+        launch(self, "strong_count", nodes * WARP, arguments)?;
+        let offsets = self.offsets(nodes, &counts)?;
+        let mut strong = self.unfilled::<u32>(offsets.total)?;
+        let arguments = arguments![n, wide, map, entries, values, limit, &norms, &offsets.offsets, &mut strong];
+        launch(self, "strong_fill", nodes * WARP, arguments)?;
+        let strong = CrsGraph::from_parts(nodes, nodes, offsets.total, offsets.offsets, strong);
+        Ok(Nodes { strong, is_coupled, is_fixed })
+    }
+
+    fn aggregates(
+        &self,
+        nodes: &Nodes<CudaMemory>,
+        graph: &CrsGraph<CudaMemory>,
+        dofs: usize,
+    ) -> Result<(CudaArray<u32>, usize)> {
+        let (strong, count) = (&nodes.strong, nodes.strong.rows());
+        let (map, entries, n) = (strong.row_map(), strong.entries(), count as u64);
+        let (mut mark, mut decided) = (self.zeros::<u32>(count)?, self.zeros::<u32>(count)?);
+        let mut ticket = self.zeros::<u32>(1)?;
+        launch(self, "mark_roots", count * WARP, arguments![n, map, entries, &mut mark, &mut decided, &mut ticket])?;
+        let (mut roots, mut alone) = (self.unfilled::<u32>(count)?, self.unfilled::<u32>(count)?);
+        let mut joined = decided;
+        #[rustfmt::skip]
+        let arguments = arguments![
+            n, dofs as u32, graph.row_map(), graph.entries(), map, entries, &nodes.is_coupled, &mark, &mut joined, &mut roots, &mut alone,
+        ];
+        launch(self, "join_aggregates", count * WARP, arguments)?;
+        let (of_root, of_alone) = (self.offsets(count, &roots)?, self.offsets(count, &alone)?);
+        let mut of_node = mark;
+        let arguments = arguments![n, &joined, &of_root.offsets, &of_alone.offsets, &alone, &mut of_node];
+        launch(self, "number_aggregates", count, arguments)?;
+        Ok((of_node, of_root.total + of_alone.total))
+    }
+
+    fn tentative(
+        &self,
+        near_null: &NearNull<CudaMemory>,
+        of_node: &CudaArray<u32>,
+        count: usize,
+        is_fixed: &CudaArray<u8>,
+    ) -> Result<Tentative<CudaMemory>> {
+        let (rows, width, dofs) = (near_null.rows(), near_null.count(), near_null.dofs() as u32);
+        let (n, wide) = (rows as u64, width as u32);
+        let mut counts = self.unfilled::<u32>(rows)?;
+        launch(self, "tentative_count", rows, arguments![n, dofs, wide, of_node, is_fixed, &mut counts])?;
+        let offsets = self.offsets(rows, &counts)?;
+        let (mut entries, mut values) = (self.unfilled::<u32>(offsets.total)?, self.unfilled::<f64>(offsets.total)?);
+        let given = near_null.values();
+        let arguments = arguments![n, dofs, wide, of_node, &offsets.offsets, given, &mut entries, &mut values];
+        launch(self, "tentative_fill", rows, arguments)?;
+        let graph = CrsGraph::from_parts(rows, count * width, offsets.total, offsets.offsets, entries);
+        let ByColumn { starts, keys } = self.by_column(&graph, width)?;
+        let (mut coarse, mut is_empty) = (self.zeros::<f64>(count * width * width)?, self.unfilled(count * width)?);
+        let arguments =
+            arguments![count as u64, wide, DEPENDENT, &starts, &keys, &mut values, &mut coarse, &mut is_empty];
+        launch(self, "orthonormalise", count * WARP, arguments)?;
+        let is_empty: Vec<u8> = self.download(&is_empty)?;
+        let empty = (0..).zip(&is_empty).filter(|(_, flag)| **flag != 0).map(|(row, _)| row).collect();
+        let near_null = NearNull::of_aggregates(width, count * width, coarse);
+        Ok(Tentative { prolongator: CrsMatrix::from_parts(Arc::new(graph), values), near_null, empty })
+    }
+
+    fn smooth(
+        &self,
+        p: &mut CrsMatrix<f64, CudaMemory>,
+        p0: &CrsMatrix<f64, CudaMemory>,
+        inverse: &CudaArray<f64>,
+        factor: f64,
+        width: usize,
+    ) -> Result<()> {
+        let ((graph, values), of_p0) = (p.parts_mut(), p0.graph());
+        #[rustfmt::skip]
+        let arguments = arguments![
+            graph.rows() as u64, width as u32, graph.row_map(), graph.entries(), of_p0.row_map(), of_p0.entries(), p0.values(), inverse,
+            factor, values,
+        ];
+        launch(self, "smooth", graph.rows() * LANES, arguments)
+    }
+
+    fn invert_diagonal(&self, a: &CrsMatrix<f64, CudaMemory>, inverse: &mut CudaArray<f64>) -> Result<()> {
+        let (graph, mut is_bad, mut seen) = (a.graph(), self.zeros::<u32>(1)?, [0]);
+        #[rustfmt::skip]
+        let arguments = arguments![
+            graph.rows() as u64, graph.row_map(), graph.entries(), a.values(), inverse, &mut is_bad,
+        ];
+        launch(self, "invert_diagonal", graph.rows(), arguments)?;
+        self.read(&is_bad, &mut seen)?;
+        if seen[0] == 0 {
+            return Ok(());
+        }
+        // A copy on the host names the row.
+        let (row_map, entries) = (self.download(graph.row_map())?, self.download(graph.entries())?);
+        let graph = CrsGraph::trusted(row_map, entries, graph.columns());
+        let copy = CrsMatrix::new(Arc::new(graph), self.download(a.values())?)?;
+        crate::sparse::inverse_of_diagonal(&copy.diagonal()?)?;
+        Err(Error::Device("the diagonal of a matrix differs from its copy on the host".into()))
+    }
+
+    fn set_diagonal(&self, rows: &CudaArray<LocalOrdinal>, a: &mut CrsMatrix<f64, CudaMemory>) -> Result<()> {
+        let (graph, values) = a.parts_mut();
+        let arguments = arguments![rows.len() as u64, rows, graph.row_map(), graph.entries(), values];
+        launch(self, "set_diagonal", rows.len(), arguments)
+    }
+
+    fn take<T: Item>(&self, items: Vec<T>) -> Result<CudaArray<T>> {
+        self.upload(&items)
+    }
+
+    fn lend<'a, T: Item>(&self, items: &'a CudaArray<T>) -> Result<Cow<'a, [T]>> {
+        self.download(items).map(Cow::Owned)
+    }
+}

@@ -1,0 +1,143 @@
+//! What smoothed aggregation needs from a space, and hosts' part of it.
+
+use super::aggregates::aggregates;
+use super::nodes::Nodes;
+use super::tentative::{Tentative, tentative};
+use super::{NearNull, STRONG};
+use crate::comm::Staging;
+use crate::space::{Array, Item, Slice, Threads};
+use crate::sparse::{CrsGraph, CrsMatrix, MatrixAlgebra, Spmv, inverse_of_diagonal};
+use crate::{LocalOrdinal, Result};
+use std::borrow::Cow;
+
+/// A space that cuts the unknowns of a matrix into aggregates.
+pub trait Aggregate: Staging + Spmv + MatrixAlgebra {
+    /// Finds the strong connections of a matrix with `dofs` unknowns per node.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) and a device's failure, here and below.
+    fn nodes(&self, a: &CrsMatrix<f64, Self::Memory>, dofs: usize) -> Result<Nodes<Self::Memory>>;
+
+    /// Returns the aggregate of each node, 2^32 - 1 for nodes that depend on no other one, and the number of aggregates. `graph` is that
+    /// of the matrix.
+    ///
+    /// # Errors
+    /// As [`nodes`](Self::nodes).
+    fn aggregates(
+        &self,
+        nodes: &Nodes<Self::Memory>,
+        graph: &CrsGraph<Self::Memory>,
+        dofs: usize,
+    ) -> Result<(Array<Self, u32>, usize)>;
+
+    /// Cuts near-null vectors into `count` aggregates of nodes.
+    ///
+    /// # Errors
+    /// As [`nodes`](Self::nodes).
+    fn tentative(
+        &self,
+        near_null: &NearNull<Self::Memory>,
+        of_node: &Array<Self, u32>,
+        count: usize,
+        is_fixed: &Array<Self, u8>,
+    ) -> Result<Tentative<Self::Memory>>;
+
+    /// P = P0 + factor D^-1 P, where P has the graph of A P0, whose rows are groups of `width` columns.
+    ///
+    /// # Errors
+    /// As [`nodes`](Self::nodes).
+    fn smooth(
+        &self,
+        p: &mut CrsMatrix<f64, Self::Memory>,
+        p0: &CrsMatrix<f64, Self::Memory>,
+        inverse: &Array<Self, f64>,
+        factor: f64,
+        width: usize,
+    ) -> Result<()>;
+
+    /// Overwrites `inverse` with the reciprocals of the diagonal.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`](crate::Error::Invalid) for the first row whose reciprocal is not positive and finite; as
+    /// [`nodes`](Self::nodes).
+    fn invert_diagonal(&self, a: &CrsMatrix<f64, Self::Memory>, inverse: &mut Slice<Self, f64>) -> Result<()>;
+
+    /// A[row, row] = 1 for these rows, where the graph has such an entry.
+    ///
+    /// # Errors
+    /// A device's failure.
+    fn set_diagonal(&self, rows: &Array<Self, LocalOrdinal>, a: &mut CrsMatrix<f64, Self::Memory>) -> Result<()>;
+
+    /// Takes an array of the host; copies it to a device.
+    ///
+    /// # Errors
+    /// As [`nodes`](Self::nodes).
+    fn take<T: Item>(&self, items: Vec<T>) -> Result<Array<Self, T>>;
+
+    /// Returns items for the host to read; copies those of a device.
+    ///
+    /// # Errors
+    /// As [`nodes`](Self::nodes).
+    fn lend<'a, T: Item>(&self, items: &'a Array<Self, T>) -> Result<Cow<'a, [T]>>;
+}
+
+impl Aggregate for Threads {
+    fn nodes(&self, a: &CrsMatrix, dofs: usize) -> Result<Nodes> {
+        Nodes::new(self, a, dofs, STRONG)
+    }
+
+    fn aggregates(&self, nodes: &Nodes, graph: &CrsGraph, dofs: usize) -> Result<(Vec<u32>, usize)> {
+        aggregates(nodes, graph, dofs)
+    }
+
+    fn tentative(
+        &self,
+        near_null: &NearNull,
+        of_node: &Vec<u32>,
+        count: usize,
+        is_fixed: &Vec<u8>,
+    ) -> Result<Tentative> {
+        tentative(near_null, of_node, count, is_fixed)
+    }
+
+    fn smooth(&self, p: &mut CrsMatrix, p0: &CrsMatrix, inverse: &Vec<f64>, factor: f64, width: usize) -> Result<()> {
+        let (graph, values) = p.parts_mut();
+        self.for_rows(8 * self.concurrency(), graph.row_map(), values, |row, values| {
+            values.iter_mut().for_each(|value| *value *= factor * inverse[row]);
+            let Some(first) = p0.graph().row(row).first() else { return };
+            // The diagonal of A has brought the columns of P0 to the row.
+            if let Ok(at) = graph.row(row).binary_search(first) {
+                let given = &p0.values()[p0.graph().row_range(row)];
+                values[at..][..width].iter_mut().zip(given).for_each(|(value, given)| *value += given);
+            }
+        });
+        Ok(())
+    }
+
+    fn invert_diagonal(&self, a: &CrsMatrix, inverse: &mut [f64]) -> Result<()> {
+        // NaN is no reciprocal of a positive number: the slow way then names the row.
+        let reciprocal = |row| a.get(row, row as LocalOrdinal).map_or(f64::NAN, f64::recip);
+        inverse.copy_from_slice(&self.map(a.graph().rows(), reciprocal)?);
+        if !inverse.iter().all(|&value| value > 0.0 && value.is_finite()) {
+            inverse_of_diagonal(&a.diagonal()?)?;
+        }
+        Ok(())
+    }
+
+    fn set_diagonal(&self, rows: &Vec<LocalOrdinal>, a: &mut CrsMatrix) -> Result<()> {
+        let (graph, values) = a.parts_mut();
+        for &row in rows {
+            let at = graph.row(row as usize).binary_search(&row);
+            at.into_iter().for_each(|at| values[graph.row_range(row as usize).start + at] = 1.0);
+        }
+        Ok(())
+    }
+
+    fn take<T: Item>(&self, items: Vec<T>) -> Result<Vec<T>> {
+        Ok(items)
+    }
+
+    fn lend<'a, T: Item>(&self, items: &'a Vec<T>) -> Result<Cow<'a, [T]>> {
+        Ok(Cow::Borrowed(items))
+    }
+}
