@@ -101,6 +101,7 @@ fn launches(deck: &Deck, file: &str) -> bool {
         "slices" => deck.matrix.format != Choice::Given(Format::Crs) || deck.matrix.values == Precision::F32,
         "slice_layout" => deck.matrix.format != Choice::Given(Format::Crs),
         "slices_symmetric" => deck.matrix.format.or(Format::Symmetric) == Format::Symmetric,
+        "algebra" | "aggregation" => deck.preconditioning() == Preconditioning::Algebraic,
         "cg_fused" => matches!(deck.cg.variant, Choice::Given(variant) if variant != CgVariant::Classic),
         _ => false,
     }

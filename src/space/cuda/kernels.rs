@@ -165,24 +165,21 @@ impl Modules {
         Ok(function)
     }
 
+    fn architecture(&self) -> Result<&Architecture> {
+        match self.architecture.get() {
+            Some(architecture) => Ok(architecture),
+            None => {
+                let architecture = Architecture::of(&self.info)?;
+                Ok(self.architecture.get_or_init(|| architecture))
+            }
+        }
+    }
+
     fn module<'a>(&self, loaded: &'a mut ByFile, file: &'static KernelFile, defines: &str) -> Result<&'a mut Loaded> {
         let of_file = loaded.entry(std::ptr::from_ref(file) as usize).or_default();
         if !of_file.contains_key(defines) {
-            let architecture = match self.architecture.get() {
-                Some(architecture) => architecture,
-                None => {
-                    let architecture = Architecture::of(&self.info)?;
-                    self.architecture.get_or_init(|| architecture)
-                }
-            };
-            let mut image = architecture.cached(file.name(), &file.source(defines), self.info.driver)?;
-            image.push(0);
-            let loading = format!("loading {}.cu", file.name());
-            before(&loading)?;
-            // SAFETY: a whole image (PTX ends with a zero), read during the call only.
-            let module = unsafe { result::module::load_data(image.as_ptr().cast::<c_void>()) };
-            let module = made(module, &loading)?;
-            of_file.insert(defines.into(), Loaded { module, functions: HashMap::new() });
+            let image = self.architecture()?.cached(file.name(), &file.source(defines), self.info.driver)?;
+            of_file.insert(defines.into(), module_of(file, image)?);
         }
         of_file.get_mut(defines).ok_or_else(|| Error::Device(format!("{}.cu: not loaded", file.name())))
     }
@@ -214,6 +211,29 @@ impl Modules {
         Ok(())
     }
 
+    /// As [`load`](Self::load) for several files without defines, each compiled in a thread of its own.
+    pub fn load_files(&self, files: &[&'static KernelFile]) -> Result<()> {
+        let is_missing = |file: &&&'static KernelFile| {
+            let loaded = self.loaded.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+            !loaded.get(&(std::ptr::from_ref(**file) as usize)).is_some_and(|of_file| of_file.contains_key(""))
+        };
+        let missing: Vec<&'static KernelFile> = files.iter().filter(is_missing).copied().collect();
+        let (architecture, driver) = (self.architecture()?, self.info.driver);
+        let compile = |file: &KernelFile| architecture.cached(file.name(), &file.source(""), driver);
+        let images = std::thread::scope(|scope| {
+            let start = |&file| std::thread::Builder::new().spawn_scoped(scope, move || compile(file));
+            let started: Vec<_> = missing.iter().map(start).collect();
+            // Without a thread the file is compiled below.
+            started.into_iter().map(|thread| thread.ok()?.join().ok()).collect::<Vec<_>>()
+        });
+        for (&file, image) in missing.iter().zip(images) {
+            let module = module_of(file, image.unwrap_or_else(|| compile(file))?)?;
+            let mut loaded = self.loaded.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+            loaded.entry(std::ptr::from_ref(file) as usize).or_default().insert(String::new(), module);
+        }
+        files.iter().try_for_each(|file| self.load(file, ""))
+    }
+
     /// Unloads all modules. No kernel may be running.
     pub fn unload(&self) {
         let mut loaded = self.loaded.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
@@ -222,6 +242,16 @@ impl Modules {
             let _ = unsafe { result::module::unload(loaded.module) };
         }
     }
+}
+
+/// Loads the machine code of a file.
+fn module_of(file: &KernelFile, mut image: Vec<u8>) -> Result<Loaded> {
+    image.push(0);
+    let loading = format!("loading {}.cu", file.name());
+    before(&loading)?;
+    // SAFETY: a whole image (PTX ends with a zero), read during the call only.
+    let module = unsafe { result::module::load_data(image.as_ptr().cast::<c_void>()) };
+    Ok(Loaded { module: made(module, &loading)?, functions: HashMap::new() })
 }
 
 /// Returns the kernels of a loaded module, and completes the loads that the driver has deferred.

@@ -157,7 +157,9 @@ impl Cuda {
     /// # Errors
     /// [`Error::Device`] when NVRTC is missing or the driver fails.
     pub fn load_kernels(&self, files: &[&'static KernelFile]) -> Result<()> {
-        files.iter().try_for_each(|file| self.load_specialised(file, ""))
+        let device = self.device();
+        device.bind()?;
+        device.modules.load_files(files)
     }
 
     /// Compiles and loads the kernels of a file that is compiled for `defines`, as [`launch_specialised`](Self::launch_specialised).
