@@ -2,8 +2,8 @@
 // aggregates.rs, tentative.rs and space.rs there.
 
 constexpr int THREADS = 256;
-// Nodes that a lane asks for at once.
-constexpr int BATCH = 4;
+// Lanes that decide about a node, and nodes that each asks for at once.
+constexpr int TEAM = 16, BATCH = 4;
 constexpr u32 NONE = 0xffffffffu;
 
 struct Matrix {
@@ -123,20 +123,20 @@ INLINE u32 peek32(const u32* word) {
 }
 
 // Marks the nodes of aggregates as one thread does that visits nodes in their order: a node none of whose neighbours has a mark becomes
-// a root and marks them. A warp per node waits until all nodes before it that are at most two steps away are decided; tickets order the
+// a root and marks them. TEAM lanes per node wait until all nodes before it that are at most two steps away are decided; tickets order the
 // blocks, so that waiting ends (Blelloch, Fineman and Shun 2012: few nodes wait for many others). `mark`, `decided` and `ticket` are 0 on
 // entry.
 KERNEL __launch_bounds__(THREADS) mark_roots(u64 nodes, const u64* map, const u32* strong, u32* mark, u32* decided, u32* ticket) {
     __shared__ u32 block;
     if (threadIdx.x == 0) block = atomicAdd(ticket, 1u);
     __syncthreads();
-    const u32 lane = lane_index();
-    const u64 i = u64(block) * (THREADS / WARP) + threadIdx.x / WARP;
+    const u32 lane = threadIdx.x % TEAM, team = ((1u << TEAM) - 1) << (lane_index() / TEAM * TEAM);
+    const u64 i = u64(block) * (THREADS / TEAM) + threadIdx.x / TEAM;
     if (i >= nodes) return;
     const u64 begin = __ldg(map + i), end = __ldg(map + i + 1);
     const auto sees_mark = [&] {
         bool is_marked = peek32(mark + i) != 0;
-        for (u64 at = begin + lane; at < end; at += WARP) is_marked |= peek32(mark + __ldg(strong + at)) != 0;
+        for (u64 at = begin + lane; at < end; at += TEAM) is_marked |= peek32(mark + __ldg(strong + at)) != 0;
         return is_marked;
     };
     bool is_root = false;
@@ -159,20 +159,20 @@ KERNEL __launch_bounds__(THREADS) mark_roots(u64 nodes, const u64* map, const u3
 #pragma unroll
             for (int b = 0; b < BATCH; b++) waits |= node[b] < i && peek32(decided + node[b]) == 0;
             if (!waits && node[BATCH - 1] < i) next += BATCH;
-            else if (!waits) at += WARP, enter();
+            else if (!waits) at += TEAM, enter();
         }
-        if (__any_sync(ALL_LANES, is_marked)) break;
-        if (__any_sync(ALL_LANES, at < end)) continue;
+        if (__any_sync(team, is_marked)) break;
+        if (__any_sync(team, at < end)) continue;
         // The marks of the roots among them are there, too.
         __threadfence();
-        is_root = !__any_sync(ALL_LANES, sees_mark());
+        is_root = !__any_sync(team, sees_mark());
         break;
     }
     if (is_root) {
         if (lane == 0) atomicMax(mark + i, ~u32(i));
-        for (u64 at = begin + lane; at < end; at += WARP) atomicMax(mark + __ldg(strong + at), ~u32(i));
+        for (u64 at = begin + lane; at < end; at += TEAM) atomicMax(mark + __ldg(strong + at), ~u32(i));
         __threadfence();
-        __syncwarp();
+        __syncwarp(team);
     }
     if (lane == 0) asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" ::"l"(decided + i), "r"(1u) : "memory");
 }

@@ -12,9 +12,10 @@ use crate::{Error, LocalOrdinal, Result};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// Threads of a block, and those that share a node or an aggregate, or a row, as in the kernels.
+/// Threads of a block, and those that share a node or an aggregate, the decision about a root, or a row, as in the kernels.
 const THREADS: u32 = 256;
 const WARP: usize = 32;
+const TEAM: usize = 16;
 const LANES: usize = 8;
 
 fn launch(space: &Cuda, name: &'static str, threads: usize, arguments: &[Argument]) -> Result<()> {
@@ -52,7 +53,7 @@ impl Aggregate for Cuda {
         let (map, entries, n) = (strong.row_map(), strong.entries(), count as u64);
         let (mut mark, mut decided) = (self.zeros::<u32>(count)?, self.zeros::<u32>(count)?);
         let mut ticket = self.zeros::<u32>(1)?;
-        launch(self, "mark_roots", count * WARP, arguments![n, map, entries, &mut mark, &mut decided, &mut ticket])?;
+        launch(self, "mark_roots", count * TEAM, arguments![n, map, entries, &mut mark, &mut decided, &mut ticket])?;
         let (mut roots, mut alone) = (self.unfilled::<u32>(count)?, self.unfilled::<u32>(count)?);
         let mut joined = decided;
         #[rustfmt::skip]
