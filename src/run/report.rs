@@ -187,19 +187,19 @@ pub struct PartitionReport {
 /// The algorithms.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StrategiesReport {
-    /// Of the graph.
-    pub graph: graph::Strategy,
-    /// Of the prefix sum of row lengths: serial if it is on any rank.
-    pub scan: Scan,
-    /// Of the fill.
+    /// Of the graph; null without a matrix.
+    pub graph: Option<graph::Strategy>,
+    /// Of the prefix sum of row lengths: serial if it is on any rank. Null without a matrix.
+    pub scan: Option<Scan>,
+    /// Of the fill; without a matrix, of the residual and of products.
     pub fill: fill::Strategy,
     /// Atomic additions of one assembly of matrix and residual, over all ranks: all with `scatter`. Null with `gather`, whose rows
     /// write each sum once, and without a matrix.
     pub fill_atomic_adds: Option<u64>,
     /// Plain additions of one assembly: load, add, store. Null as `fill_atomic_adds`.
     pub fill_plain_adds: Option<u64>,
-    /// Of the element.
-    pub kernel: fill::Kernel,
+    /// Of the element; null without a matrix.
+    pub kernel: Option<fill::Kernel>,
     /// Calls of contractions by kernel `intrepid`, over all ranks and assemblies.
     pub contractions: BTreeMap<&'static str, u64>,
     /// The Krylov method.
@@ -218,8 +218,8 @@ pub struct StrategiesReport {
     pub format_reason: String,
     /// Bytes that a product moves per row, vectors included; null without a matrix.
     pub format_bytes_per_row: Option<f64>,
-    /// Type of the stored values that products read.
-    pub matrix_values: Precision,
+    /// Type of the stored values that products read; null without a matrix.
+    pub matrix_values: Option<Precision>,
 }
 
 /// The pair map of graph strategy `map`, over all ranks. Counts that a GPU does not keep are null.

@@ -110,6 +110,7 @@ pub(super) fn report<S: Job>(
     comm.all_sum_u64(&mut contractions.0);
     let triad = together(*comm, triad);
     let levels = levels(*comm, &own_levels);
+    let of_matrix = deck.has_matrix();
     let unknowns = nodes * run.case.model.dofs() as u64;
     let owned_mean = nodes as f64 / comm.size() as f64;
     phases.add_call("total", run.seconds);
@@ -147,12 +148,12 @@ pub(super) fn report<S: Job>(
             duplicated_elements: sums[0] - elements,
         },
         strategies: StrategiesReport {
-            graph: deck.graph.strategy.or_default(),
-            scan: if largest[6] > 0.0 { Scan::Serial } else { Scan::Parallel },
+            graph: of_matrix.then(|| deck.graph.strategy.or_default()),
+            scan: of_matrix.then_some(if largest[6] > 0.0 { Scan::Serial } else { Scan::Parallel }),
             fill: deck.fill.strategy.or(S::STRATEGY),
             fill_atomic_adds: additions.map(|_| sums[3]),
             fill_plain_adds: additions.map(|_| sums[4]),
-            kernel: deck.element_kernel(),
+            kernel: of_matrix.then(|| deck.element_kernel()),
             contractions: contractions.by_name(),
             solver: deck.solver(),
             cg: cg_name(deck, newton),
@@ -162,7 +163,7 @@ pub(super) fn report<S: Job>(
             format: format.as_ref().map(|chosen| chosen.format),
             format_bytes_per_row: format.as_ref().map(|_| sums[2] as f64 / unknowns as f64),
             format_reason: format.map_or("no matrix".into(), |chosen| chosen.reason),
-            matrix_values: deck.matrix.values,
+            matrix_values: of_matrix.then_some(deck.matrix.values),
         },
         newton_iterations: newton.info.steps.len(),
         cg_iterations: solves(newton).map(|linear| linear.iterations).sum(),

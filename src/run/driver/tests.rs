@@ -150,7 +150,7 @@ fn a_scan_is_called_serial_where_one_rank_scans_so() {
             let space = Threads::new(2).unwrap().with_scan(ranks[comm.rank()]);
             solve_on(&space, &deck, comm, &silent).unwrap().strategies.scan
         });
-        assert_eq!(found, [expected; 2]);
+        assert_eq!(found, [Some(expected); 2]);
     }
 }
 
@@ -159,7 +159,7 @@ fn a_host_refuses_a_number_of_threads_per_row_and_takes_the_preset_of_the_papers
     let mut deck = Deck::default();
     deck.mesh.nodes = Nodes::new([9; 3]).ok();
     let report = solve_on(&Threads::new(2).unwrap(), &deck, &Solo, &silent).unwrap();
-    assert!(report.verified && report.strategies.graph == graph::Strategy::Map, "{report:?}");
+    assert!(report.verified && report.strategies.graph == Some(graph::Strategy::Map), "{report:?}");
     // A device that is chosen at run time, so that the deck alone shows no fault.
     deck.matrix.lanes = "8".parse().unwrap();
     deck.check().unwrap();

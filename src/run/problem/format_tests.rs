@@ -47,7 +47,7 @@ fn no_storage_changes_an_error_and_the_true_residual_shows_rounded_values() {
                 let what = format!("{kind} {map} {format} {values}");
                 assert!(report.verified, "{what}: {:?}", report.verdict);
                 let strategies = &report.strategies;
-                assert_eq!((strategies.format, strategies.matrix_values), (Some(format), values));
+                assert_eq!((strategies.format, strategies.matrix_values), (Some(format), Some(values)));
                 assert_eq!(strategies.format_reason, "given");
                 for (found, expected) in [(report.error_max, plain.error_max), (report.error_l2, plain.error_l2)] {
                     assert!((found / expected - 1.0).abs() < 5e-4, "{what}: {found:e}, {expected:e}");

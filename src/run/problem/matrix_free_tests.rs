@@ -56,6 +56,8 @@ fn runs_converge_as_those_with_a_matrix_and_report_their_operator() {
         check(&what, &found, &expected);
         let strategies = &found.strategies;
         assert_eq!((strategies.operator, strategies.format), (Operator::MatrixFree, None), "{what}");
+        let of_matrix = (strategies.graph, strategies.scan, strategies.kernel, strategies.matrix_values);
+        assert_eq!(of_matrix, (None, None, None, None), "{what}");
         let phase = |report: &Report, name: &str| report.phases.iter().find(|phase| phase.name == name).cloned();
         for absent in ["graph", "boundary", "spmv", "format"] {
             assert!(phase(&found, absent).is_none(), "{what}: phase {absent}");
@@ -65,7 +67,12 @@ fn runs_converge_as_those_with_a_matrix_and_report_their_operator() {
         // CG applies J once before the iterations of a solve.
         assert_eq!(apply.calls, (found.cg_iterations + found.newton_iterations) as u64, "{what}");
         assert!(phase(&expected, "graph").is_some() && phase(&expected, "spmv").is_some());
-        assert!(found.table().contains("operator matrix-free"), "{}", found.table());
+        let line = "\nstrategies  operator matrix-free, fill colour, CG classic\n";
+        assert!(found.table().contains(line), "{}", found.table());
+        let (names, row) = (Report::csv_header(), found.csv_row());
+        let empty = names.split(',').zip(row.split(',')).filter(|(_, value)| value.is_empty());
+        let empty: Vec<&str> = empty.map(|(name, _)| name).collect();
+        assert!(["graph", "scan", "kernel", "format", "matrix"].iter().all(|name| empty.contains(name)), "{row}");
     }
 }
 

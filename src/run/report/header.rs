@@ -70,25 +70,23 @@ impl Report {
         let device = format!("{ranks} x {threads} on {}", self.device);
         text += &line("parallel", [device].into_iter().chain(self.deterministic.then(|| "deterministic".into())));
         text += &self.partition_line();
-        let fill = format!("fill {}", with.fill);
-        let cg = with.solver.described(&with.cg, with.preconditioner);
-        let strategies = match with.format {
-            None => vec![format!("operator {}", with.operator), fill, cg],
-            Some(format) => vec![
-                format!("graph {}", with.graph),
-                format!("scan {}", with.scan),
-                fill,
-                format!("kernel {}", with.kernel),
-                cg,
-                match with.matrix_values {
-                    Precision::F64 => format!("format {format}"),
-                    values => format!("format {format}, {values}"),
-                },
-                format!("{:.0} bytes per row", with.format_bytes_per_row.unwrap_or(0.0)),
-            ],
-        };
-        let halo = with.halo.as_ref().map(|halo| format!("halo {halo}"));
-        text += &line("strategies", strategies.into_iter().chain(halo));
+        let format = with.format.map(|format| match with.matrix_values {
+            None | Some(Precision::F64) => format!("format {format}"),
+            Some(values) => format!("format {format}, {values}"),
+        });
+        // What did not run is not named.
+        let strategies = [
+            with.format.is_none().then(|| format!("operator {}", with.operator)),
+            with.graph.map(|graph| format!("graph {graph}")),
+            with.scan.map(|scan| format!("scan {scan}")),
+            Some(format!("fill {}", with.fill)),
+            with.kernel.map(|kernel| format!("kernel {kernel}")),
+            Some(with.solver.described(&with.cg, with.preconditioner)),
+            format,
+            with.format_bytes_per_row.map(|bytes| format!("{bytes:.0} bytes per row")),
+            with.halo.as_ref().map(|halo| format!("halo {halo}")),
+        ];
+        text += &line("strategies", strategies.into_iter().flatten());
         if let (Some(atomic), Some(plain)) = (with.fill_atomic_adds, with.fill_plain_adds) {
             text += &line("additions", [format!("{atomic} atomic and {plain} plain per fill")]);
         }

@@ -1,6 +1,8 @@
 //! A report as one row of a CSV table (RFC 4180), for spreadsheets. The columns are the same for every run.
 
 use super::Report;
+use crate::fill::Kernel;
+use crate::run::deck::Forcing;
 
 /// Phases whose seconds are columns.
 const PHASES: [&str; 17] = [
@@ -59,17 +61,36 @@ fn columns(report: Option<&Report>) -> Vec<(String, String)> {
         add(name, &|r| number(Some(r.mesh.size[axis])));
     }
     add("map", &|r| r.mesh.map.clone());
+    add("imbalance", &|r| number(Some(r.partition.imbalance_asked_percent)));
     add("problem", &|r| r.problem.name.to_string());
+    add("t_min", &|r| number(r.problem.t_min));
+    add("t_max", &|r| number(r.problem.t_max));
     add("advection", &|r| r.problem.advection.map_or(String::new(), |[x, y, z]| format!("{x} {y} {z}")));
     add("element", &|r| r.mesh.element.to_string());
-    add("graph", &|r| r.strategies.graph.to_string());
+    add("preset", &|r| r.provenance.deck.run.preset.to_string());
+    add("graph", &|r| text(r.strategies.graph));
+    add("scan", &|r| text(r.strategies.scan));
     add("fill", &|r| r.strategies.fill.to_string());
-    add("kernel", &|r| r.strategies.kernel.to_string());
+    add("kernel", &|r| text(r.strategies.kernel));
+    let of_intrepid =
+        |r: &Report| (r.strategies.kernel == Some(Kernel::Intrepid)).then_some(r.provenance.deck.fill.clone());
+    add("workset", &|r| text(of_intrepid(r).and_then(|fill| fill.workset)));
+    add("layout", &|r| text(of_intrepid(r).map(|fill| fill.layout)));
+    add("variant", &|r| text(of_intrepid(r).filter(|_| r.device != "cpu").map(|fill| fill.variant)));
+    add("jacobian", &|r| r.provenance.deck.fill.jacobian.to_string());
     add("operator", &|r| r.strategies.operator.to_string());
-    add("format", &|r| r.strategies.format.map_or(String::new(), |format| format.to_string()));
+    add("format", &|r| text(r.strategies.format));
+    add("matrix", &|r| text(r.strategies.matrix_values));
+    add("lanes", &|r| text((r.device != "cpu").then_some(r.provenance.deck.matrix.lanes)));
     add("solver", &|r| r.strategies.solver.to_string());
     add("cg", &|r| r.strategies.cg.clone());
     add("preconditioner", &|r| r.strategies.preconditioner.to_string());
+    add("forcing", &|r| if r.provenance.deck.is_inexact() { Forcing::Adaptive } else { Forcing::Fixed }.to_string());
+    add("newton_tolerance", &|r| number(Some(r.provenance.deck.newton.tolerance)));
+    add("newton_max", &|r| r.provenance.deck.newton.max_iterations.to_string());
+    add("cg_tolerance", &|r| number(Some(r.provenance.deck.cg_tolerance())));
+    add("cg_max", &|r| r.provenance.deck.cg.max_iterations.to_string());
+    add("cg_iterations_asked", &|r| text(r.cg_iterations_asked));
     add("halo", &|r| r.strategies.halo.clone().unwrap_or_default());
     add("deterministic", &|r| r.deterministic.to_string());
     add("newton_iterations", &|r| r.newton_iterations.to_string());
@@ -89,6 +110,11 @@ fn columns(report: Option<&Report>) -> Vec<(String, String)> {
         add(&format!("{name}_seconds"), &|r| number(seconds(r)));
     }
     columns
+}
+
+/// Text of a value, empty without one.
+fn text(value: Option<impl ToString>) -> String {
+    value.map_or(String::new(), |value| value.to_string())
 }
 
 fn number(value: Option<f64>) -> String {

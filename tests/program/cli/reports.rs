@@ -1,6 +1,7 @@
 //! Tables, reports and their files.
 
 use super::run;
+use crate::settings::SETTINGS;
 use support::json;
 
 #[test]
@@ -109,6 +110,44 @@ fn runs_append_rows_to_a_table() {
     let both = report.to_str().unwrap();
     let same = run(&["--nodes", "9", "--device", "cpu", "--append", both, "--report", both]);
     assert!(same.0 == 2 && same.2.contains("run.append (--append): this is run.report (--report)"), "{}", same.2);
+}
+
+/// Whoever plots a table sees what its rows differ in: each setting of a run on a CPU changes a column that is no result.
+#[test]
+fn each_setting_changes_a_column_of_the_table() {
+    const NO_COLUMN: [&str; 10] = [
+        "--device",
+        "--lanes",
+        "--variant",
+        "--share-gpu",
+        "--halo",
+        "--timeout",
+        "--report",
+        "--append",
+        "--vtk",
+        "--triad",
+    ];
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("runs.csv");
+    let settings = |words: &[&str]| {
+        let nodes: &[&str] = if words.iter().any(|word| word.starts_with("--nodes")) { &[] } else { &["--nodes", "7"] };
+        let common = ["--device", "cpu", "--threads", "1", "--append", path.to_str().unwrap()];
+        let threads = usize::from(words.contains(&"--threads"));
+        let (code, _, err) = run(&[&common[..2], &common[2 + 2 * threads..], nodes, words].concat());
+        assert!([0, 3].contains(&code), "{words:?}: {err}");
+        let text = std::fs::read_to_string(&path).unwrap();
+        let of_results = text.split(',').position(|name| name == "newton_iterations").unwrap();
+        // The first columns are date, version, commit, host and CPU.
+        text.lines().next_back().unwrap().split(',').take(of_results).skip(5).map(String::from).collect::<Vec<_>>()
+    };
+    let base = settings(&[]);
+    for setting in SETTINGS.iter().filter(|setting| !NO_COLUMN.contains(&setting.flag)) {
+        let differs = [setting.first.0, setting.second.0].into_iter().any(|value| {
+            let words: Vec<&str> = std::iter::once(setting.flag).chain(value).collect();
+            settings(&words) != base
+        });
+        assert!(differs, "{}: no column", setting.flag);
+    }
 }
 
 #[test]
