@@ -144,7 +144,7 @@ pub struct Compare {
     /// Report of the second run (JSON)
     #[arg(value_name = "B.json", value_hint = ValueHint::FilePath)]
     pub b: PathBuf,
-    /// End with code 4 if a phase with 5 % of the time or more takes more than RATIO times as long in B, with 3 if B is not verified
+    /// End with code 4 if a phase with 5 % of the time or more takes more than RATIO times as long in B, with 3 if one of the runs failed
     #[arg(long, value_name = "RATIO", allow_hyphen_values = true, value_parser = ratio)]
     pub fail_above: Option<f64>,
 }

@@ -22,12 +22,11 @@ const LONGEST_PATH: usize = 200;
 /// Longest value that the table shows, in characters.
 const SHOWN: usize = 19;
 /// Keys that may differ between runs of one kind: results, dates, and names of files.
-const RESULTS: [&str; 12] = [
+const RESULTS: [&str; 11] = [
     "date",
     "error_",
     "algebraic_error",
     "symmetry",
-    "total_seconds",
     "rating",
     "triad_gb_per_s",
     "peak_bytes",
@@ -36,6 +35,8 @@ const RESULTS: [&str; 12] = [
     "provenance.deck.run.append",
     "phases",
 ];
+/// Keys of algorithms that only some runs use: they are compared where both runs have them.
+const OF_ALGORITHMS: [&str; 3] = ["levels", "pair_map", "strategies.contractions"];
 
 /// A phase in two reports.
 #[derive(Clone, Debug, PartialEq)]
@@ -65,8 +66,38 @@ pub struct Comparison {
     pub phases: Vec<PhaseRatio>,
     /// Keys with other values, but for results: key, value in A, value in B.
     pub differences: Vec<[String; 3]>,
-    /// Whether A and B are verified.
-    pub verified: [bool; 2],
+    /// The verdicts on A and B.
+    pub verdicts: [Verdict; 2],
+}
+
+/// What a report says of its run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    Verified,
+    /// A number of iterations was asked for, and no solution.
+    NotJudged,
+    NotVerified,
+}
+
+impl Verdict {
+    fn of(report: &Value) -> Self {
+        let is_asked = report["cg_iterations_asked"].is_number();
+        // A run that broke off has failed, whatever was asked for.
+        let is_failed = report["verdict"][0].as_str().is_none_or(|why| !why.starts_with("not asked"));
+        match report["verified"] == true {
+            true => Verdict::Verified,
+            false if is_asked && !is_failed => Verdict::NotJudged,
+            false => Verdict::NotVerified,
+        }
+    }
+
+    fn word(self) -> &'static str {
+        match self {
+            Verdict::Verified => "VERIFIED",
+            Verdict::NotJudged => "NOT JUDGED",
+            Verdict::NotVerified => "NOT VERIFIED",
+        }
+    }
 }
 
 /// Reads a report that `minifenl --report` wrote as JSON.
@@ -150,7 +181,7 @@ impl Comparison {
         Comparison {
             phases: names.iter().map(row).collect(),
             differences: differences(a, b),
-            verified: reports.map(|report| report["verified"] == true),
+            verdicts: reports.map(Verdict::of),
         }
     }
 
@@ -197,8 +228,7 @@ impl Comparison {
                 self.differences.iter().map(|[key, a, b]| vec![key.clone(), shown(a), shown(b)]),
             );
         }
-        let verdict = |is_verified: bool| if is_verified { "VERIFIED" } else { "NOT VERIFIED" };
-        let [a, b] = self.verified.map(verdict);
+        let [a, b] = self.verdicts.map(Verdict::word);
         let note = self.other_problem().map_or(String::new(), |key| {
             format!(
                 "note: A and B solve different problems ({key});\n      ratios of their times are not ratios of speed\n"
@@ -233,10 +263,14 @@ fn differences(a: &Value, b: &Value) -> Vec<[String; 3]> {
     let is_result = |key: &str| {
         let results = RESULTS.iter().any(|result| key.starts_with(result));
         // The course of Newton's iteration is told by its counts.
-        results || key.starts_with("history") || key.starts_with("verdict")
+        results || key.starts_with("history") || key.starts_with("verdict") || key.ends_with("seconds")
+    };
+    let is_of_one = |key: &str| {
+        let is_of_algorithm = OF_ALGORITHMS.iter().any(|of| key.starts_with(of));
+        is_of_algorithm && (!a.contains_key(key) || !b.contains_key(key))
     };
     let text = |value: Option<&String>| value.map_or("not given", String::as_str).to_string();
-    let differs = keys.into_iter().filter(|key| !is_result(key) && a.get(*key) != b.get(*key));
+    let differs = keys.into_iter().filter(|key| !is_result(key) && !is_of_one(key) && a.get(*key) != b.get(*key));
     let name = |key: &str| printable(key.trim_start_matches("provenance.")).into_owned();
     differs.map(|key| [name(key), text(a.get(key)), text(b.get(key))]).collect()
 }
@@ -315,6 +349,34 @@ mod tests {
         let comparison = Comparison::new(&report(2.0, 0.0, 1), &report(2.0, 4.0, 1));
         assert_eq!((comparison.phases[0].ratio(), comparison.phases[0].is_judged), (None, true));
         assert_eq!(comparison.above(9e9).iter().map(|phase| &*phase.name).collect::<Vec<_>>(), ["scan"]);
+    }
+
+    #[test]
+    fn keys_of_an_algorithm_are_compared_where_both_runs_used_it() {
+        let (mut a, mut b) = (report(2.0, 1.0, 1), report(2.0, 1.0, 1));
+        (a["pair_map"], b["pair_map"]) = (json!({"capacity": 8}), Value::Null);
+        (a["levels"], b["levels"]) = (json!([{"rows": 27, "seconds": 0.5}, {"rows": 8}]), json!([]));
+        a["strategies"] = json!({"contractions": {"data_field_scalar": 4}});
+        assert_eq!(Comparison::new(&a, &b).differences, [[""; 3]; 0]);
+        b["pair_map"] = json!({"capacity": 9});
+        b["levels"] = json!([{"rows": 64, "seconds": 0.25}]);
+        let differences = Comparison::new(&a, &b).differences;
+        assert_eq!(
+            differences,
+            [["levels.0.rows", "27", "64"], ["pair_map.capacity", "8", "9"]].map(|row| row.map(String::from))
+        );
+    }
+
+    #[test]
+    fn a_verdict_is_verified_not_judged_or_not_verified() {
+        let mut b = report(9.0, 1.0, 1);
+        let verdict = |b: &Value| Comparison::new(&report(2.0, 1.0, 1), b).verdicts;
+        assert_eq!(verdict(&b), [Verdict::Verified, Verdict::NotVerified]);
+        (b["cg_iterations_asked"], b["verdict"]) = (20.into(), json!(["not asked: a number was given"]));
+        assert_eq!(verdict(&b)[1], Verdict::NotJudged);
+        assert!(Comparison::new(&b, &b).table().ends_with("\nA NOT JUDGED, B NOT JUDGED\n"));
+        b["verdict"] = json!(["CG broke down"]);
+        assert_eq!(verdict(&b)[1], Verdict::NotVerified);
     }
 
     #[test]

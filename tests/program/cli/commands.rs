@@ -107,7 +107,17 @@ fn two_reports_are_compared() {
     assert!(err.starts_with("error: above 1.1 times as long as in A: cg "), "{err}");
     slow["verified"] = false.into();
     std::fs::write(&second, slow.to_string()).unwrap();
-    assert_eq!(run(&["compare", &first, &second, "--fail-above", "9e9"]).0, 3);
+    for (a, b, name) in [(&first, &second, "B"), (&second, &first, "A")] {
+        let (code, _, err) = run(&["compare", a, b, "--fail-above", "9e9"]);
+        assert_eq!((code, err), (3, format!("error: {name} is not verified\n")));
+    }
+    // A run that is not to be judged has times, too.
+    (slow["cg_iterations_asked"], slow["verdict"]) = (20.into(), serde_json::json!(["not asked: 20 iterations"]));
+    std::fs::write(&second, slow.to_string()).unwrap();
+    for (limit, expected) in [("9e9", 0), ("1.1", 4)] {
+        let (code, out, _) = run(&["compare", &first, &second, "--fail-above", limit]);
+        assert!(code == expected && out.ends_with("A VERIFIED, B NOT JUDGED\n"), "{code}: {out}");
+    }
     std::fs::write(&second, "{}").unwrap();
     for (words, part) in [
         (&["compare", &first, &second][..], "b.json: no report"),
