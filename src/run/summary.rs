@@ -115,7 +115,7 @@ pub(super) fn report<S: Job>(
     let owned_mean = nodes as f64 / comm.size() as f64;
     phases.add_call("total", run.seconds);
     let rows = phases.report(*comm, nodes, triad);
-    let failures = failures(newton, judged, &solved(deck, newton));
+    let failures = failures(deck, newton, judged, &solved(deck, newton));
     let passed = failures.is_empty();
     // A run that broke off is a failure whatever was asked for.
     let is_judged = deck.cg_iterations().is_none() || newton.stopped.is_some();

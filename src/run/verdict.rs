@@ -12,6 +12,8 @@
 //! ```
 //! A failure of an earlier line explains those of later lines: it is named first.
 
+use super::Deck;
+use super::deck::with_flag;
 use super::judged::Judged;
 use super::steps::Ended;
 use crate::Error;
@@ -50,11 +52,11 @@ impl Solved {
 }
 
 /// Returns why a run is not verified, in the order of meaning; nothing for a verified run.
-pub(super) fn failures(newton: &Ended, judged: &Judged, solves: &[Solved]) -> Vec<String> {
+pub(super) fn failures(deck: &Deck, newton: &Ended, judged: &Judged, solves: &[Solved]) -> Vec<String> {
     let &Judged { error_max, error_l2, error_bound, algebraic_error, free, .. } = judged;
     let Symmetry { departure, norm } = newton.symmetry;
     let starts_at_zero = newton.info.reason == Reason::Zero;
-    let mut failures: Vec<String> = newton.stopped.iter().map(|error| stopped(error, newton)).collect();
+    let mut failures: Vec<String> = newton.stopped.iter().map(|error| stopped(deck, error, newton)).collect();
     let mut fails = |is_wrong: bool, why: String| failures.extend(is_wrong.then_some(why));
     fails(starts_at_zero && free > 0, "the first residual is 0 although nodes are free: the numbers underflow".into());
     for (what, value) in [
@@ -95,9 +97,9 @@ pub(super) fn failures(newton: &Ended, judged: &Judged, solves: &[Solved]) -> Ve
     failures
 }
 
-/// What ended an iteration. Only nonlinear problems make several Newton steps; given numbers of iterations break down by rounding, too.
+/// What ended an iteration, and why. Only nonlinear problems make several Newton steps; given numbers of iterations break down by rounding, too.
 /// A preconditioner of such a Jacobian may give NaN.
-fn stopped(error: &Error, newton: &Ended) -> String {
+fn stopped(deck: &Deck, error: &Error, newton: &Ended) -> String {
     let steps = &newton.info.steps;
     let is_solved = !steps.is_empty() && steps.iter().all(|step| step.linear.reason != Reason::Iterations);
     let is_indefinite = match error {
@@ -106,6 +108,14 @@ fn stopped(error: &Error, newton: &Ended) -> String {
         _ => false,
     };
     match error {
+        Error::NotConverged { method: "Newton", .. } => {
+            format!("{error}: the limit {}", with_flag("newton.max_iterations"))
+        }
+        Error::NotConverged { iterations, .. } if *iterations >= deck.cg.max_iterations => {
+            format!("{error}: the limit {}", with_flag("cg.max_iterations"))
+        }
+        // GMRES and BiCGStab start again from their last x, and give up where that brings nothing.
+        Error::NotConverged { .. } => format!("{error}: it broke down, and restarts reduced the residual no further"),
         error if is_indefinite && is_solved => format!(
             "{error}; Newton started from 0 and passed values at which the Jacobian is not positive definite, as it does on coarse \
              meshes with boundary values far apart; give more nodes along z"
@@ -146,7 +156,7 @@ mod tests {
         let solves = vec![Solved { target: 1e-8, residual: 9e-8, solution: 1.0, rounding: 0.0 }; 2];
         let mut numbers = Numbers { newton, judged, solves };
         change(&mut numbers);
-        super::failures(&numbers.newton, &numbers.judged, &numbers.solves)
+        super::failures(&Deck::default(), &numbers.newton, &numbers.judged, &numbers.solves)
     }
 
     /// The one failure after a change.
@@ -181,8 +191,15 @@ mod tests {
         assert!(found.starts_with("the first residual is 0 although nodes are free"), "{found}");
         let fixed = |n: &mut Numbers| (n.newton.info.reason, n.judged.free, n.solves) = (Reason::Zero, 0, vec![]);
         assert!(failure(fixed).starts_with("nothing was solved: "));
-        let error = Error::NotConverged { method: "CG", iterations: 3, residual: 1.0, tolerance: 0.5 };
-        assert_eq!(failure(|n| n.newton.stopped = Some(error.clone())), error.to_string());
+        for (method, iterations, why) in [
+            ("CG", 10_000, ": the limit cg.max_iterations (--cg-max)"),
+            ("BiCGStab", 9_999, ": it broke down, and restarts reduced the residual no further"),
+            ("GMRES", 10_000, ": the limit cg.max_iterations (--cg-max)"),
+            ("Newton", 10, ": the limit newton.max_iterations (--newton-max)"),
+        ] {
+            let error = Error::NotConverged { method, iterations, residual: 1.0, tolerance: 0.5 };
+            assert_eq!(failure(|n| n.newton.stopped = Some(error.clone())), format!("{error}{why}"));
+        }
         let found = failure(|n| n.solves[1].residual = 1.1e-7);
         assert_eq!(found, "linear solve of Newton step 1: true residual 1.100e-7 exceeds 1.000e-7");
     }

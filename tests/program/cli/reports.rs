@@ -166,7 +166,8 @@ fn what_does_not_converge_has_code_3_and_loses_nothing() {
     let (code, last, report) = reported(["--cg-max", "3"]);
     assert_eq!(code, 3);
     assert!(
-        last.starts_with("FAIL: CG did not converge: residual ") && last.contains(" after 3 iterations; "),
+        last.starts_with("FAIL: CG did not converge: residual ")
+            && last.contains(" after 3 iterations: the limit cg.max_iterations (--cg-max); "),
         "{last}"
     );
     assert!(last.contains("0 Newton steps, 3 CG iterations"), "{last}");
@@ -179,10 +180,16 @@ fn what_does_not_converge_has_code_3_and_loses_nothing() {
     let [recurrence, recomputed] = ["cg_residual", "true_residual"].map(|key| number(&history[0][key]));
     assert!(recurrence > 1e-8 && (recomputed / recurrence - 1.0).abs() < 1e-6, "{recurrence} {recomputed}");
     let verdict = report["verdict"].as_array().unwrap();
-    assert_eq!((report["verified"].as_bool(), &verdict[0]), (Some(false), &report["reason"]));
+    let reason = report["reason"].as_str().unwrap();
+    let limit = ": the limit cg.max_iterations (--cg-max)";
+    assert_eq!((report["verified"].as_bool(), verdict[0].as_str()), (Some(false), Some(&*format!("{reason}{limit}"))));
     let phases = report["phases"].as_array().unwrap();
     let calls = |name| phases.iter().find(|phase| phase["name"] == name).map(|phase| phase["calls"].clone());
     assert_eq!((calls("cg"), calls("spmv"), calls("fill")), (Some(3.into()), Some(4.into()), Some(1.into())));
+    // Far from the limit: rounding ends the method.
+    let (code, last, _) = reported(["--solver=bicgstab", "--cg-tolerance=1e-15"]);
+    let why = " iterations: it broke down, and restarts reduced the residual no further; ";
+    assert!(code == 3 && last.starts_with("FAIL: BiCGStab did not converge: ") && last.contains(why), "{last}");
     // All of the first step is kept, and the residual after it.
     let (code, last, report) = reported(["--newton-max", "1"]);
     assert!(code == 3 && last.starts_with("FAIL: Newton did not converge: residual "), "{last}");
