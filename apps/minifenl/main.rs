@@ -336,7 +336,7 @@ fn end_all(comm: &dyn Communicator, error: &anyhow::Error) -> Exit {
         return Exit::Done;
     }
     look::fail(&format!("{}{error:#}", rank_of(comm, error.downcast_ref())));
-    match Exit::during_work(error.as_ref()) {
+    match Exit::during_work(error.root_cause()) {
         Exit::Failed if comm.size() > 1 => comm.abort(1),
         exit => exit,
     }

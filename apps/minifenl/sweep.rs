@@ -14,7 +14,7 @@ pub use plan::Plan;
 
 use crate::progress::Terminal;
 use crate::show;
-use minifenl::Result;
+use anyhow::Context;
 use minifenl::comm::{Communicator, agree};
 use minifenl::run::program::Exit;
 use minifenl::run::{Report, solve};
@@ -52,7 +52,7 @@ pub fn run(plan: &Plan, comm: &dyn Communicator) -> anyhow::Result<Exit> {
     let mut runs = Vec::new();
     let ended = measure(plan, comm, &mut runs);
     if comm.rank() > 0 || runs.is_empty() {
-        return ended.map(|()| Exit::verdict(runs.iter().all(Run::is_good))).map_err(Into::into);
+        return ended.map(|()| Exit::verdict(runs.iter().all(Run::is_good)));
     }
     let shown = show(&crate::result(&table::table(&runs, plan)));
     for (file, form) in files {
@@ -77,12 +77,16 @@ enum Form {
     Report,
 }
 
-fn measure(plan: &Plan, comm: &dyn Communicator, runs: &mut Vec<Run>) -> Result<()> {
+/// An error names the size and the value of its run.
+fn measure(plan: &Plan, comm: &dyn Communicator, runs: &mut Vec<Run>) -> anyhow::Result<()> {
     for decks in &plan.sizes {
         for trial in 0..plan.trials {
             for (value, deck) in plan.values.iter().zip(decks) {
                 let terminal = Terminal::new(comm.rank() == 0, deck);
-                let report = solve(deck, comm, &|event| terminal.see(event))?;
+                let report = solve(deck, comm, &|event| terminal.see(event)).with_context(|| {
+                    let nodes = deck.mesh.nodes.map_or(String::new(), |nodes| nodes.to_string());
+                    format!("nodes {nodes} {value}").trim_end().to_string()
+                })?;
                 runs.push(Run { value: value.clone(), trial, report });
             }
         }

@@ -1,6 +1,6 @@
 //! The figure of a sweep: median time per node against nodes, with bands from the 10th to the 90th percentile.
 
-use super::table::{cases, count, spread};
+use super::table::{cases, count, parallel, problem, spread};
 use super::{PHASES, Run};
 use minifenl_figure::{Axis, Head, Kind, LineChart, Point, Series, styles};
 
@@ -37,12 +37,8 @@ pub fn svg(runs: &[Run]) -> String {
     };
     let machine = &report.provenance.machine;
     let trials = cases.iter().map(Vec::len).max().unwrap_or(0);
-    let [ranks, threads] = [count(report.ranks, "rank"), count(report.threads, "thread")];
     let notes = vec![
-        format!(
-            "{}, {}, map {}; {ranks} x {threads} on {}",
-            report.problem.name, report.mesh.element, report.mesh.map, report.device
-        ),
+        format!("{}; {}", problem(runs), parallel(runs)),
         format!("{} ({}), {}; minifenl {}", machine.host, machine.cpu, report.date, report.version),
         format!("medians of up to {}; bands: 10th to 90th percentile", count(trials, "trial")),
     ];

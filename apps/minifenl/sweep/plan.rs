@@ -29,8 +29,16 @@ impl Plan {
         let (values, mut decks) = match &sweep.compare {
             None => (vec![String::new()], vec![decks(sweep)?]),
             Some((flag, values)) => {
-                let decks = values.iter().map(|value| decks(&*with(flag, value)?));
-                (values.iter().map(|value| format!("{flag}={value}")).collect(), decks.collect::<anyhow::Result<_>>()?)
+                let of_value = |value: &String| {
+                    let with = with(flag, value)?;
+                    decks(&with).map_err(|error| match decks(sweep) {
+                        // The mistake is none of the value's.
+                        Err(same) if same.to_string() == error.to_string() => error,
+                        _ => Error::Invalid(format!("--compare {flag}={value}: {error}")).into(),
+                    })
+                };
+                let decks = values.iter().map(of_value).collect::<anyhow::Result<_>>()?;
+                (values.iter().map(|value| format!("{flag}={value}")).collect(), decks)
             }
         };
         let report = decks[0][0].run.report.clone();
@@ -97,9 +105,11 @@ fn decks(sweep: &Sweep) -> anyhow::Result<Vec<Deck>> {
         let text = format!("--figure: `{}`: give a name that ends with .svg", path.display());
         return Err(Error::Invalid(text).into());
     }
-    if run.vtk.is_some() || run.append.is_some() || run.report.as_deref() == Some(Path::new("-")) {
-        let text = "a sweep writes --csv, --figure and --report FILE; leave out --vtk, --append and --report -";
-        return Err(Error::Invalid(text.into()).into());
+    let to_stdout = run.report.as_deref() == Some(Path::new("-"));
+    let given = [("--vtk", run.vtk.is_some()), ("--append", run.append.is_some()), ("--report -", to_stdout)];
+    if let Some((flag, _)) = given.into_iter().find(|(_, is_given)| *is_given) {
+        let text = format!("{flag}: a sweep writes --csv, --figure and --report FILE; leave {flag} out");
+        return Err(Error::Invalid(text).into());
     }
     Ok(decks)
 }

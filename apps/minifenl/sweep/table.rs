@@ -38,9 +38,19 @@ pub fn size(run: &Run) -> String {
     if x == y && y == z { x.to_string() } else { format!("{x}x{y}x{z}") }
 }
 
+/// What the runs have in common, or each value that some of them have.
+fn each(runs: &[Run], text: impl Fn(&Report) -> String) -> String {
+    let mut values: Vec<String> = Vec::new();
+    for value in runs.iter().map(|run| text(&run.report)) {
+        if !values.contains(&value) {
+            values.push(value);
+        }
+    }
+    values.join(" and ")
+}
+
 /// The table; its last line begins with PASS, FAIL or NOT JUDGED.
 pub fn table(runs: &[Run], plan: &Plan) -> String {
-    let Report { version, problem, mesh, ranks, threads, device, .. } = &runs[0].report;
     let flag = plan.values[0].split_once('=').map_or("", |(flag, _)| flag);
     let rows = cases(runs).into_iter().map(|case| {
         let value = case[0].value.split_once('=').map_or("", |(_, value)| value);
@@ -68,16 +78,16 @@ pub fn table(runs: &[Run], plan: &Plan) -> String {
         );
         row
     });
-    let with = problem.advection.map_or(String::new(), |[x, y, z]| format!(", advection {x},{y},{z}"));
+    let advection =
+        each(runs, |report| report.problem.advection.map_or("none".into(), |[x, y, z]| format!("{x},{y},{z}")));
+    let with = if advection == "none" { String::new() } else { format!(", advection {advection}") };
     let head = format!(
-        "minifenl {version}: sweep of {}, {} each\nproblem     {} on {}, map {}{with}\nparallel    {} x {} on {device}\n\n",
+        "minifenl {}: sweep of {}, {} each\nproblem     {}{with}\nparallel    {}\n\n",
+        runs[0].report.version,
         count(plan.sizes.len(), "size"),
         count(plan.trials, "trial"),
-        problem.name,
-        mesh.element,
-        mesh.map,
-        count(*ranks, "rank"),
-        count(*threads, "thread"),
+        problem(runs),
+        parallel(runs),
     );
     let names = ["nodes", &format!("{flag}="), "graph", "+-%", "fill", "+-%", "cg", "+-%", "its", "total", "ok"];
     let body = match flag {
@@ -88,15 +98,27 @@ pub fn table(runs: &[Run], plan: &Plan) -> String {
     format!("{head}{body}\n{LEGEND}{}\n", verdict(runs, plan.sizes.len() * plan.trials * plan.values.len()))
 }
 
+/// Problem, element and map.
+pub fn problem(runs: &[Run]) -> String {
+    let [problem, element] = [each(runs, |r| r.problem.name.to_string()), each(runs, |r| r.mesh.element.to_string())];
+    format!("{problem} on {element}, map {}", each(runs, |report| report.mesh.map.clone()))
+}
+
+/// Ranks, threads and device.
+pub fn parallel(runs: &[Run]) -> String {
+    let [ranks, threads] = [each(runs, |r| count(r.ranks, "rank")), each(runs, |r| count(r.threads, "thread"))];
+    format!("{ranks} x {threads} on {}", each(runs, |report| report.device.clone()))
+}
+
 /// The last line; it names how many runs were planned if not all were done.
 fn verdict(runs: &[Run], planned: usize) -> String {
     let done = count(planned, "run");
     let done = if runs.len() < planned { format!("{} of {done}", runs.len()) } else { done };
     let wrong: Vec<&Run> = runs.iter().filter(|run| !run.is_good()).collect();
-    let word = match runs[0].report.is_not_judged() {
-        _ if runs.len() < planned => "ENDED EARLY",
-        true => "NOT JUDGED",
-        false => "PASS",
+    let word = match () {
+        () if runs.len() < planned => "ENDED EARLY",
+        () if runs.iter().all(|run| run.report.is_not_judged()) => "NOT JUDGED",
+        () => "PASS",
     };
     let Some(run) = wrong.first() else { return format!("{word}: {done}") };
     let reason = run.report.verdict.first().map_or("not verified", String::as_str);

@@ -90,6 +90,23 @@ fn graph(run: &serde_json::Value) -> f64 {
     phases.iter().find(|phase| phase["name"] == "graph").unwrap()["us_per_node"].as_f64().unwrap()
 }
 
+/// Settings that `--compare` changes are named with each value, and a verdict holds for all runs.
+#[test]
+fn the_head_of_a_sweep_holds_for_each_of_its_runs() {
+    for (compare, line) in [
+        ("problem=heat,minife", "problem     heat and minife on hex8, map none"),
+        ("element=hex8,tet4", "problem     heat on hex8 and tet4, map none"),
+        ("map=none,bubble:2", "problem     heat on hex8, map none and bubble:2"),
+        ("threads=1,2", "parallel    1 rank x 1 thread and 2 threads on cpu"),
+    ] {
+        let (code, out, err) =
+            run(&["sweep", "--device", "cpu", "--nodes", "9", "--trials", "1", "--compare", compare]);
+        assert_eq!((code, err.as_str()), (0, ""), "{out}");
+        assert!(out.lines().any(|other| other == line), "{line}: {out}");
+        assert_eq!(out.lines().last(), Some("PASS: 2 runs"));
+    }
+}
+
 /// 1300^3 nodes fit 32 bits, and no machine that runs these tests.
 #[test]
 fn a_size_that_fails_ends_the_sweep_and_keeps_what_was_measured() {
@@ -100,6 +117,11 @@ fn a_size_that_fails_ends_the_sweep_and_keeps_what_was_measured() {
     assert_eq!((code, err.lines().count()), (2, 1), "{out}{err}");
     assert!(out.lines().any(|line| line.starts_with("5 ")) && rows(&csv).1.len() == 1, "{out}");
     assert_eq!(out.lines().last(), Some("ENDED EARLY: 1 of 3 runs"));
+    // The run that fails is named.
+    let words = ["--nodes", "9", "--trials", "1", "--compare", "map=none,twist:1.5"];
+    let (code, out, err) = run(&[&SWEEP[..], &words].concat());
+    assert!(code == 2 && out.ends_with("\nENDED EARLY: 1 of 2 runs\n"), "{out}");
+    assert!(err.starts_with("error: nodes 9 map=twist:1.5: ") && err.contains("the map folds it"), "{err}");
     let (code, out, err) = run(&[&SWEEP[..], &["--nodes", "9", "--trials", "1", "--cg-max", "2"]].concat());
     assert_eq!((code, err.as_str()), (3, ""), "{out}");
     assert!(
@@ -133,9 +155,15 @@ fn mistakes_in_a_sweep_are_found_before_the_work() {
         (&["--nodes", "5", "--csv", deck, "--input", deck], "--csv: this is the input deck"),
         (&["--nodes", "5", "--csv", "no/such/dir/s.csv"], "--csv: no/such/dir/s.csv: No such file"),
         (&["--nodes", "5", "--input", "no/such/deck.toml"], "--input: no/such/deck.toml: No such file"),
-        (&["--nodes", "5", "--report", "-"], "--report FILE"),
-        (&["--nodes", "5", "--append", csv], "leave out --vtk, --append"),
-        (&["--nodes", "5", "--vtk", "x.vtu"], "leave out --vtk, --append"),
+        (&["--nodes", "5", "--report", "-"], "error: --report -: a sweep writes --csv, --figure and --report FILE"),
+        (&["--nodes", "5", "--append", csv], "leave --append out"),
+        (&["--nodes", "5", "--dry-run"], "'--dry-run'"),
+        (&["--nodes", "5", "--vtk", "x.vtu"], "leave --vtk out"),
+        (
+            &["--nodes", "5", "--compare", "solver=cg,gmres", "--cg-iterations", "5"],
+            "--compare solver=gmres: cg.iterations",
+        ),
+        (&["--nodes", "5", "--compare", "fill=gather,colour", "--t-max", "1"], "error: problem.t_max (--t-max): 1"),
     ] {
         let (code, out, err) = run(&[&SWEEP[..], words].concat());
         assert_eq!((code, out.as_str(), err.lines().count()), (2, "", 1), "{words:?}: {err}");
