@@ -7,7 +7,7 @@ mod table;
 
 use super::choices::forecast;
 use super::deck::Chosen;
-use super::driver::device;
+use super::driver::{device, pool};
 use super::forecast::{Choices, Forecast, Sizes};
 use super::meshes::preconditioned;
 use super::problem::Case;
@@ -18,7 +18,7 @@ use crate::Error;
 use crate::Result;
 use crate::comm::{Communicator, agree, default_threads, failing};
 use crate::mesh::BoxPart;
-use crate::space::{FreeMemory, Serial, Threads};
+use crate::space::{FreeMemory, Threads};
 
 /// Sizes and memory of one rank.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,8 +86,10 @@ pub fn dry_run(deck: &Deck, comm: &dyn Communicator, progress: &Progress<'_>) ->
             }
             Chosen::Cpu { notice } => {
                 notice.iter().for_each(|text| progress(Event::Notice(text)));
-                let free = agree(comm, Serial.free_bytes(comm))?;
-                of_ranks::<Threads>(deck, comm, Serial.device(), threads(), Some(free))
+                // Memory is free beside the threads, as it is in the run.
+                let space = agree(comm, pool(threads()))?;
+                let free = agree(comm, space.free_bytes(comm))?;
+                of_ranks::<Threads>(deck, comm, space.device(), threads(), Some(free))
             }
         },
     }

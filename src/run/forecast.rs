@@ -121,18 +121,18 @@ impl Forecast {
     /// [`Error::OutOfMemory`] that names the first such stage and, on several ranks, the rank.
     pub fn check(&self, comm: &dyn Communicator, free: u64, free_on_host: u64) -> Result<()> {
         let stages = STAGES.into_iter().zip(self.stages).map(|(name, wanted)| (name, wanted, free));
-        for (name, wanted, free) in
-            stages.chain([("mesh", self.staging, free_on_host), ("vtk", self.vtk, free_on_host)])
-        {
-            if wanted > free {
-                // Memory grows with the nodes.
-                let fitting = u128::from(self.nodes) * u128::from(free) / u128::from(wanted);
-                let what = format!("this number of nodes (about {fitting} on this rank would fit)");
-                let error = Error::OutOfMemory { rank: None, stage: None, what, wanted, free };
-                return Err(error.in_stage(name, (comm.size() > 1).then(|| comm.rank())));
-            }
-        }
-        Ok(())
+        let on_host = [("mesh", self.staging, free_on_host), ("vtk", self.vtk, free_on_host)];
+        let all = || stages.clone().chain(on_host);
+        let Some((name, wanted, free)) = all().find(|(_, wanted, free)| wanted > free) else { return Ok(()) };
+        // Memory grows with the nodes, and a smaller box has to fit in each stage.
+        let of_stage = |wanted, free| u128::from(self.nodes) * u128::from(free) / u128::from(wanted);
+        let fitting = all().filter(|(_, wanted, _)| *wanted > 0).map(|(_, wanted, free)| of_stage(wanted, free)).min();
+        let what = format!(
+            "this number of nodes (--nodes or --nodes-per-rank; about {} on this rank would fit)",
+            fitting.unwrap_or(0)
+        );
+        let error = Error::OutOfMemory { rank: None, stage: None, what, wanted, free };
+        Err(error.in_stage(name, (comm.size() > 1).then(|| comm.rank())))
     }
 }
 

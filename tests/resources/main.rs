@@ -295,7 +295,7 @@ fn less_address_space_than_the_forecast_is_one_line_and_code_2() {
         let output = limited(kib, arguments);
         let (code, text) = one_line(&output, arguments);
         assert_eq!(code, 2, "{text}");
-        for part in ["error: stage `", "this number of nodes (about ", "bytes) are free"] {
+        for part in ["error: stage `", "this number of nodes (--nodes or --nodes-per-rank; about ", "bytes) are free"] {
             assert!(text.contains(part), "{text}");
         }
         assert!(output.stdout.is_empty());
@@ -318,6 +318,23 @@ fn a_dry_run_of_what_does_not_fit_says_so_and_ends_with_code_2() {
     // The forecast itself needs little: that of a box for which no machine has the memory.
     let (code, error) = one_line(&limited(150_000, "--dry-run --nodes 800 --threads 1"), "800");
     assert!(code == 2 && error.contains("error: stage `mesh`"), "{error}");
+}
+
+/// Memory is free beside the threads: with every limit, a run is refused by its forecast if and only if `--dry-run` refuses it.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_dry_run_refuses_what_the_run_refuses() {
+    let _alone = alone();
+    let least = (4..).map(|step| step << 12).find(|&kib| limited(kib, "--version").status.success()).unwrap();
+    let mut refused = 0;
+    for kib in (0..36).map(|step| least + 4096 * (step + 1)) {
+        let flags = "--nodes 40 --threads 2 --cg-iterations 1 --newton-max 1";
+        let [run, dry] = ["", "--dry-run "].map(|flag| limited(kib, &format!("{flag}{flags}")));
+        let is_refused = |output: &Output| String::from_utf8_lossy(&output.stderr).contains("this number of nodes");
+        assert_eq!(is_refused(&run), is_refused(&dry), "{kib} KiB: {run:?}, {dry:?}");
+        refused += usize::from(is_refused(&run));
+    }
+    assert!((1..36).contains(&refused), "{refused} limits are too small");
 }
 
 /// Every limit from too little for the forecast to enough ends the run in order: refused by the forecast, refused at one

@@ -209,7 +209,7 @@ fn a_dry_run_of_a_model_prints_its_forecast_and_refuses_what_does_not_fit() {
     let refused = String::from_utf8_lossy(&output.stderr).into_owned();
     // Free memory differs from run to run, and with it the number of nodes that would fit.
     let needed = |error: &str| {
-        let (stage, rest) = error.split_once(": this number of nodes (about ").unwrap();
+        let (stage, rest) = error.split_once(": this number of nodes (--nodes or --nodes-per-rank; about ").unwrap();
         let (_, rest) = rest.split_once(" on this rank would fit) needs ").unwrap();
         [stage.to_owned(), rest.split_once(", ").unwrap().0.to_owned()]
     };
