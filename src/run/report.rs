@@ -81,7 +81,8 @@ pub struct Report {
     pub stopped: Option<Error>,
     /// max |u - exact| / max |exact|, over nodes (heat on `hex8`) or quadrature points.
     pub error_max: f64,
-    /// sqrt(sum (u - exact)^2 / sum exact^2). Over the nodes for heat on `hex8`; integrals for other runs.
+    /// sqrt(sum (u - exact)^2 / sum exact^2). Over the nodes for heat on `hex8`, over those at the centre for `minife`; integrals for
+    /// other runs.
     pub error_l2: f64,
     /// What `error_max` may be, see [`Analytic::error_bound`](super::Analytic::error_bound).
     pub error_bound: f64,
@@ -102,7 +103,7 @@ pub struct Report {
     pub rating: RatingReport,
     /// Triad bandwidth of all ranks together; null when not measured.
     pub triad_gb_per_s: Option<f64>,
-    /// Peak resident bytes, the sum over the ranks.
+    /// Peak resident bytes, on GPUs of arrays in their memory; the sum over the ranks.
     pub peak_bytes: u64,
     /// `peak_bytes` per node of the whole box.
     pub peak_bytes_per_node: f64,

@@ -55,6 +55,7 @@ impl DryRun {
             vec![name.to_string(), bytes.to_string(), mib(bytes), format!("{per_node:.1}")]
         });
         text += &columns(&["stage", "bytes at its peak", "MiB", "B/node"], rows);
+        text += "bytes: arrays of the rank; the peak memory of a report is that of all ranks,\n       on a host with the program\n";
         text + &format!("\nfree memory {}\n{}\n", self.free(), self.verdict())
     }
 

@@ -1,9 +1,8 @@
 //! The report for people: aligned columns, units in the header, the verdict last.
 
-use super::Solver;
 use super::columns::{columns, count};
 use super::header::line;
-use super::{PairMapReport, PhaseReport, Report};
+use super::{PairMapReport, PhaseReport, ProblemKind, Report, Solver};
 
 impl Report {
     /// Returns the report as text, ending with PASS, FAIL or NOT JUDGED.
@@ -32,10 +31,21 @@ impl Report {
         text += &self.spread_table();
         let triad = self.triad_gb_per_s.map_or("not measured (--triad)".into(), |triad| format!("{triad:.1} GB/s"));
         let peak = self.peak_bytes as f64 / f64::from(1 << 20);
-        text += &format!("\ntriad       {triad}\npeak memory {peak:.1} MiB, {:.0} B/node\n", self.peak_bytes_per_node);
+        let kind = if self.provenance.gpu.is_some() { "arrays on the GPUs" } else { "resident, with the program" };
+        text += &format!(
+            "\ntriad       {triad}\npeak memory {peak:.1} MiB, {:.0} B/node (all ranks: {kind})\n",
+            self.peak_bytes_per_node
+        );
         text += &self.rating_line();
         let norms = [self.error_max, self.error_bound, self.error_l2].map(|value| format!("{value:.3e}"));
-        text += &format!("errors      max {}, bound {}, L2 {}\n", norms[0], norms[1], norms[2]);
+        let [max, bound, l2] = norms;
+        text += &match self.problem.name {
+            // The largest value of the brick is 1, and not that at its centre.
+            ProblemKind::Minife => {
+                format!("errors      at the centre: max {max} of 1, bound {bound}, L2 {l2} of the value there\n")
+            }
+            _ => format!("errors      max {max}, bound {bound}, L2 {l2}\n"),
+        };
         let checks = [self.algebraic_error, self.symmetry].map(|value| format!("{value:.1e}"));
         text += &format!("checks      algebraic error {}, asymmetry of the matrix {}\n", checks[0], checks[1]);
         text + &self.verdict_line()

@@ -174,7 +174,7 @@ fn the_tables_have_the_numbers_of_the_report_in_their_units() {
     has(&["fill", "3", "1.000", "2.000", "3.500", "noisy"]);
     for line in [
         "triad       20.0 GB/s",
-        "peak memory 1.0 MiB, 38836 B/node",
+        "peak memory 1.0 MiB, 38836 B/node (all ranks: resident, with the program)",
         "rating      CG 2.50 GFLOP/s (20 % of triad), all 1.25 GFLOP/s,",
         "start       from coarser boxes; at the boundary values ||F|| is 1.250e-1",
         "pair map    40 slots, 52.5 % full, longest probe 7, 201 duplicates",
@@ -183,6 +183,10 @@ fn the_tables_have_the_numbers_of_the_report_in_their_units() {
     ] {
         assert!(table.contains(line), "{line}: {table}");
     }
+    let mut of_minife = report.clone();
+    of_minife.problem.name = ProblemKind::Minife;
+    let line = "\nerrors      at the centre: max 1.000e-3 of 1, bound 2.000e-2, L2 5.000e-4 of the value there\n";
+    assert!(of_minife.table().contains(line), "{}", of_minife.table());
     let mut uneven = report.clone();
     uneven.partition = PartitionReport {
         owned_min: 5,
