@@ -1,6 +1,6 @@
 //! The meshes of a run: that of its box, and those of the coarser boxes of a multigrid preconditioner, which `fast` takes by size.
 
-use super::deck::{Choice, Preconditioning, Preset};
+use super::deck::{Choice, Preconditioning, Preset, with_flag};
 use super::judged::on_host;
 use super::problem::Case;
 use super::steps::here;
@@ -31,7 +31,9 @@ pub(super) fn made<S: Job>(
     let mesh = mesh.and_then(|mesh| space.fence().map(|()| mesh));
     let mesh = mesh.map_err(|error| match error {
         // A box without a map neither folds nor leaves its bounds.
-        Error::Invalid(text) if map != CoordinateMap::None => Error::Invalid(format!("mesh.map (--map): {text}")),
+        error @ (Error::Invalid(_) | Error::Folded { .. }) if map != CoordinateMap::None => {
+            Error::Invalid(format!("{}: {error}", with_flag("mesh.map")))
+        }
         error => error.in_stage("mesh", here(comm)),
     });
     agree(comm, mesh)

@@ -117,7 +117,7 @@ fn folded_meshes_are_refused_by_name() {
     for (args, words) in [
         (
             "--nodes 9 --map twist:1.4",
-            "element 130: the map folds it: its Jacobian determinant is -1.409e-4 at corner 7",
+            "mesh.map (--map): element 130: the map folds it: its Jacobian determinant is -1.409e-4 at corner 7",
         ),
         (
             "--nodes 3 --map twist:6.2832",
@@ -130,7 +130,7 @@ fn folded_meshes_are_refused_by_name() {
             "folds it: its Jacobian determinant is -4.742e-5 at (-1.0000, 0.5000, 1.0000) of the reference element",
         ),
         ("--nodes 9 --map bubble:40", "the map bubble:40 moves it"),
-        ("--nodes 5 --size=1e-150,1e-150,1e-150", "invalid box size [1e-150, 1e-150, 1e-150]"),
+        ("--nodes 5 --size=1e-150,1e-150,1e-150", "mesh.size (--size): invalid box size [1e-150, 1e-150, 1e-150]"),
     ] {
         let (code, out, err, report) = run(args);
         assert_eq!((code, out.as_str(), err.lines().count(), report), (2, "", 1, Value::Null), "{args}: {err}");

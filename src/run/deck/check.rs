@@ -245,7 +245,12 @@ impl Deck {
     /// # Errors
     /// Those of [`BoxSpec::new`] and [`BoxSpec::with_imbalance`].
     pub fn spec(&self, nodes: Nodes) -> Result<BoxSpec> {
-        BoxSpec::new(nodes.edges(), self.size(nodes), self.mesh.map)?.with_imbalance(self.mesh.imbalance)
+        // The nodes are checked: what is left to be wrong is their spacing.
+        let spec = BoxSpec::new(nodes.edges(), self.size(nodes), self.mesh.map).map_err(|error| match error {
+            Error::Invalid(text) => Error::Invalid(format!("{}: {text}", with_flag("mesh.size"))),
+            error => error,
+        });
+        spec?.with_imbalance(self.mesh.imbalance)
     }
 }
 

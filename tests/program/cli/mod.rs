@@ -193,7 +193,9 @@ fn kernels_are_listed_or_what_is_missing_is_said() {
     let (code, out, err) = run(&["--kernel-info"]);
     match code {
         0 => assert!(out.lines().any(|line| line.starts_with("cg/cg_step ")), "{out}"),
-        code => assert!(code == 2 && err.starts_with("error: ") && err.lines().count() == 1, "{code}: {err}"),
+        code => {
+            assert!(code == 2 && err.starts_with("error: --kernel-info: ") && err.lines().count() == 1, "{code}: {err}")
+        }
     }
 }
 
