@@ -16,6 +16,7 @@ mod parse;
 mod shape;
 #[cfg(test)]
 mod tests;
+mod unused;
 
 pub(super) use check::with_flag;
 pub use choice::Choice;

@@ -104,7 +104,7 @@ pub fn solution_on<S: Job>(
     progress: &Progress<'_>,
 ) -> Result<Solution<S::Memory>> {
     let (start, phases, here) = (Start::now(comm), Phases::default(), here(comm));
-    let deck = &deck.resolved();
+    let (given, deck) = (deck, &deck.resolved());
     if deck.run.deterministic {
         fix_order(comm)?;
     }
@@ -114,6 +114,7 @@ pub fn solution_on<S: Job>(
     comm.enter_phase("mesh");
     let part = share(deck, comm)?;
     let deck = &preconditioned::<S>(deck, part.spec(), comm.size());
+    given.without_effect(deck, S::SYNCHRONOUS).iter().for_each(|text| progress(Event::Notice(text)));
     agree(comm, deck.check_matrix::<S>())?;
     let free = agree(comm, space.free_bytes(comm))?;
     let case = Case::new(deck, part.spec());
