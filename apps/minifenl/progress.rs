@@ -59,6 +59,13 @@ impl Terminal {
     }
 }
 
+impl Drop for Terminal {
+    /// Leaves no open line before an error.
+    fn drop(&mut self) {
+        self.line.borrow_mut().clear();
+    }
+}
+
 impl Terminal {
     /// Shows an event of a run.
     pub fn see(&self, event: Event<'_>) {
@@ -69,7 +76,7 @@ impl Terminal {
             Event::Notice(text) => self.notice(text),
             Event::Done => {
                 self.line.borrow_mut().clear();
-                self.tell("solved");
+                self.tell("done");
             }
         }
     }

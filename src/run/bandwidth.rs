@@ -3,7 +3,7 @@
 //! Asked for (`--triad`) it is measured; forbidden (`--no-triad`) it is not; otherwise it is if its estimated time is at most [`SHARE`]
 //! of the run's.
 
-use super::{Deck, Job};
+use super::{Deck, Event, Job, Progress};
 use crate::comm::{Communicator, agree, failing};
 use crate::{Error, Result};
 
@@ -14,14 +14,22 @@ const SHARE: f64 = 0.02;
 ///
 /// # Errors
 /// A device's failure; [`Error::OutOfMemory`] if the deck asks for the measurement.
-pub(super) fn bandwidth<S: Job>(space: &S, deck: &Deck, comm: &dyn Communicator, seconds: f64) -> Result<Option<f64>> {
+pub(super) fn bandwidth<S: Job>(
+    space: &S,
+    deck: &Deck,
+    comm: &dyn Communicator,
+    seconds: f64,
+    progress: &Progress<'_>,
+) -> Result<Option<f64>> {
     if deck.run.triad == Some(true) {
+        progress(Event::Phase("triad"));
         return agree(comm, space.triad_bandwidth(comm)).map(Some);
     }
     let is_cheap = is_cheap(comm, space.triad_seconds(comm), seconds);
     if deck.run.triad == Some(false) || !is_cheap {
         return Ok(None);
     }
+    progress(Event::Phase("triad"));
     unasked(comm, space.triad_bandwidth(comm))
 }
 

@@ -110,12 +110,11 @@ pub fn solution_on<S: Job>(
     }
 
     // 1. This rank's share of the box.
-    progress(Event::Phase("mesh"));
     comm.enter_phase("mesh");
     let part = share(deck, comm)?;
     let deck = &preconditioned::<S>(deck, part.spec(), comm.size());
-    given.without_effect(deck, S::SYNCHRONOUS).iter().for_each(|text| progress(Event::Notice(text)));
     agree(comm, deck.check_matrix::<S>())?;
+    given.without_effect(deck, S::SYNCHRONOUS).iter().for_each(|text| progress(Event::Notice(text)));
     let free = agree(comm, space.free_bytes(comm))?;
     let case = Case::new(deck, part.spec());
     let (.., needed) = forecast::<S>([comm.rank(), comm.size()], &part, &case, deck, space.threads());
@@ -125,6 +124,7 @@ pub fn solution_on<S: Job>(
     comm.enter_phase("mesh");
     if !S::SYNCHRONOUS {
         // Compilation and allocation are timed separately.
+        progress(Event::Phase("kernels"));
         let load = || {
             space.load_kernels(deck)?;
             match deck.has_matrix() {
@@ -136,6 +136,7 @@ pub fn solution_on<S: Job>(
         // One large mapping costs less than many.
         agree(comm, phases.time("memory", || space.reserve(needed.peak())))?;
     }
+    progress(Event::Phase("mesh"));
     let (mesh, coarse) = phases.time("mesh", || {
         let mesh = made(space, comm, deck.mesh.element, part)?;
         let coarse = coarse_meshes(space, deck, comm, &mesh)?;
@@ -162,6 +163,7 @@ pub fn solution_on<S: Job>(
     }
 
     // 3. Assembly, boundary conditions, matrix and solver, which all Newton steps use.
+    progress(Event::Phase("setup"));
     comm.enter_phase("set-up");
     let problem = phases.time("setup", || {
         let input = ProblemInput { deck, links: &links, mesh: &mesh, coarse: &coarse, phases: &phases, progress };
@@ -201,9 +203,10 @@ pub fn solution_on<S: Job>(
         peak: agree(comm, space.peak_bytes())?,
     };
     let judged = judged(&run)?;
-    let triad = bandwidth(space, deck, comm, run.seconds)?;
+    let triad = bandwidth(space, deck, comm, run.seconds, progress)?;
     let provenance = provenance(space, deck, comm, &start)?;
     let report = summary::report(&run, &judged, triad, &start, provenance);
+    progress(Event::Done);
     Ok(Solution { mesh, field, report })
 }
 

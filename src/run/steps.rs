@@ -50,12 +50,12 @@ pub(super) fn newton<S: Job>(
     let mut info = NewtonInfo::default();
     let end = solve::newton(space, links, problem, x, params, observe, &mut info);
     let alone = |error: Error| alone(error.in_stage("solve", here(comm)), comm);
-    progress(Event::Done);
     let stopped = match end {
         Err(error) if !error.is_collective() => return Err(alone(error)),
         end => agree(comm, Ok(end.err()))?,
     };
     let linear = stopped.is_some().then(|| problem.stopped()).flatten();
+    progress(Event::Phase("verify"));
     let symmetry = problem.finish().map_err(alone)?;
     Ok(Ended { info, linear, stopped, symmetry })
 }
