@@ -35,6 +35,7 @@ impl Deck {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Preset;
     use super::*;
 
     #[test]
@@ -64,7 +65,7 @@ mod tests {
         ] {
             let mut deck = Deck::parse("deck", text).unwrap();
             if fast {
-                deck.run.preset = super::super::Preset::Fast;
+                deck.run.preset = Preset::Fast;
             }
             let found = deck.without_effect(&deck.resolved(), on_host).unwrap_or_default();
             assert_eq!(found.is_empty(), parts.is_empty(), "{text}: {found}");

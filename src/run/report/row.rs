@@ -2,7 +2,7 @@
 
 use super::Report;
 use crate::fill::Kernel;
-use crate::run::deck::Forcing;
+use crate::run::deck::{FillDeck, Forcing};
 
 /// Phases whose seconds are columns.
 const PHASES: [&str; 17] = [
@@ -72,11 +72,9 @@ fn columns(report: Option<&Report>) -> Vec<(String, String)> {
     add("scan", &|r| text(r.strategies.scan));
     add("fill", &|r| r.strategies.fill.to_string());
     add("kernel", &|r| text(r.strategies.kernel));
-    let of_intrepid =
-        |r: &Report| (r.strategies.kernel == Some(Kernel::Intrepid)).then_some(r.provenance.deck.fill.clone());
-    add("workset", &|r| text(of_intrepid(r).and_then(|fill| fill.workset)));
-    add("layout", &|r| text(of_intrepid(r).map(|fill| fill.layout)));
-    add("variant", &|r| text(of_intrepid(r).filter(|_| r.device != "cpu").map(|fill| fill.variant)));
+    add("workset", &|r| text(worksets(r).and_then(|fill| fill.workset)));
+    add("layout", &|r| text(worksets(r).map(|fill| fill.layout)));
+    add("variant", &|r| text(worksets(r).filter(|_| r.device != "cpu").map(|fill| fill.variant)));
     add("jacobian", &|r| r.provenance.deck.fill.jacobian.to_string());
     add("operator", &|r| r.strategies.operator.to_string());
     add("format", &|r| text(r.strategies.format));
@@ -110,6 +108,11 @@ fn columns(report: Option<&Report>) -> Vec<(String, String)> {
         add(&format!("{name}_seconds"), &|r| number(seconds(r)));
     }
     columns
+}
+
+/// Settings of worksets, where the run had some.
+fn worksets(report: &Report) -> Option<&FillDeck> {
+    (report.strategies.kernel == Some(Kernel::Intrepid)).then_some(&report.provenance.deck.fill)
 }
 
 /// Text of a value, empty without one.
