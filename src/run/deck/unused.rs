@@ -21,7 +21,7 @@ impl Deck {
             (
                 "newton.forcing",
                 !ran.is_inexact() && self.newton.forcing == Choice::Given(Forcing::Adaptive),
-                "a linear problem and a given number of iterations have one solve per step",
+                "only a nonlinear problem solved to a tolerance adapts it",
             ),
         ];
         let unused: Vec<String> = rows
@@ -60,7 +60,7 @@ mod tests {
                 "[newton]\nforcing = \"adaptive\"\n[problem]\nkind = \"poisson\"\n",
                 false,
                 true,
-                &["newton.forcing (--forcing): a linear problem"],
+                &["newton.forcing (--forcing): only a nonlinear problem"],
             ),
         ] {
             let mut deck = Deck::parse("deck", text).unwrap();

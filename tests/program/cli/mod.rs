@@ -170,6 +170,10 @@ fn a_run_is_quiet_or_verbose_and_coloured_when_asked() {
     }
     assert!(err.lines().all(|line| line.split_once(" s  ").unwrap().0.trim().parse::<f64>().is_ok()), "{err}");
 
+    let (code, _, err) = with(&["--kernel", "table", "--workset", "7", "--share-gpu"]);
+    let note = "note: no effect: fill.workset (--workset): kernel table has no worksets; run.share_gpu (--share-gpu): the run is on the cpu\n";
+    assert_eq!((code, err.as_str()), (0, note));
+
     let (_, out, _) = with(&["--color", "always"]);
     assert_eq!((out.matches('\x1b').count(), out.contains("\x1b[1;32mPASS\x1b[0m: ")), (2, true), "{out}");
     let (_, out, _) = with(&["--color", "never"]);
