@@ -64,8 +64,8 @@ pub use cuda::{
 };
 pub use dirichlet::{Boundary, Dirichlet};
 pub use host::{
-    ElementBatch, ElementKernel, EquationKernel, Evaluate, Fill, FusedKernel, Given, HostAssembly, HostOperator,
-    IntrepidKernel, Parts, Wanted, WithGiven, Worksets, element_fn,
+    ElementBatch, ElementKernel, EquationKernel, Evaluate, Fill, FusedKernel, Given, GivenAssembly, HostAssembly,
+    HostOperator, IntrepidKernel, Parts, Wanted, WithGiven, Worksets, element_fn,
 };
 #[cfg(feature = "cuda")]
 pub(crate) use kernel_files::KERNEL_FILES;

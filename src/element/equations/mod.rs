@@ -18,10 +18,12 @@
 //! | [`WaveDiffusion`], [`WaveElasticity`] | 1, 3 | as above | of a plane wave |
 //! | [`AdvectedWave`] | 1 | as above | v . grad u, and of a plane wave |
 //! | [`AdvectedHeat`] | 1 | K grad u | u^2 + v . grad u - f(z) |
+//! | [`GivenDiffusion`], [`GivenReaction`], [`GivenHeat`], [`GivenElasticity`] | 1, 3 | as above | as above, with coefficients that are given fields |
 
 mod diffusion;
 mod dual;
 mod elasticity;
+mod given;
 mod heat;
 mod jacobian;
 mod model;
@@ -33,6 +35,7 @@ mod weak;
 pub use diffusion::{AdvectedWave, Diffusion, Poisson, WaveDiffusion};
 pub use dual::Dual;
 pub use elasticity::{Elasticity, PlaneStrain, WaveElasticity};
+pub use given::{GivenDiffusion, GivenElasticity, GivenEquation, GivenHeat, GivenReaction};
 pub use heat::{AdvectedHeat, Heat};
 pub use jacobian::{Jacobian, WithJacobian};
 pub(crate) use model::on_scalar;

@@ -111,27 +111,32 @@ impl<const NN: usize> Fill<NN> {
     ///
     /// # Errors
     /// Those of [`assemble`](Self::assemble).
-    pub fn assemble_parts(
+    pub fn assemble_parts<'a>(
         &mut self,
         space: &Threads,
         kernel: &impl ElementKernel<NN>,
         sum: Sum,
-        parts: Parts<'_>,
+        parts: Parts<'a>,
     ) -> Result<()> {
         const NAME: &str = "Fill::assemble";
-        let (matrix, residual) = match parts {
-            Parts::Both(matrix, residual) => (Some(matrix), Some(residual)),
-            Parts::Matrix(matrix) => (Some(matrix), None),
-            Parts::Residual(residual) => (None, Some(residual)),
+        let of_matrix = |matrix: &'a mut CrsMatrix| -> Result<&'a mut [f64]> {
+            check_graph(NAME, matrix.graph(), &self.crs)?;
+            Ok(matrix.values_mut())
         };
         if let Some(table) = kernel.elem_node() {
             check_table(NAME, table, self.elem_node())?;
         }
-        let wanted = Wanted { matrix: matrix.is_some(), residual: residual.is_some() };
+        let (values, residual) = match parts {
+            Parts::Both(matrix, residual) => (Some(of_matrix(matrix)?), Some(residual)),
+            Parts::Values(values, residual) => (Some(values), Some(residual)),
+            Parts::Matrix(matrix) => (Some(of_matrix(matrix)?), None),
+            Parts::Residual(residual) => (None, Some(residual)),
+        };
+        let wanted = Wanted { matrix: values.is_some(), residual: residual.is_some() };
         let mut output = Output { values: &mut [], residual: &mut [], sum, wanted };
-        if let Some(matrix) = matrix {
-            check_graph(NAME, matrix.graph(), &self.crs)?;
-            output.values = matrix.values_mut();
+        if let Some(values) = values {
+            check_length(NAME, "values", values.len(), self.crs.nnz())?;
+            output.values = values;
         }
         if let Some(residual) = residual {
             check_length(NAME, "residual", residual.len(), self.crs.rows())?;

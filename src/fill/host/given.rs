@@ -5,7 +5,7 @@ use crate::element::BasisTables;
 use crate::error::check_length;
 use crate::mesh::ElemNode;
 
-/// A given field: values of nodes, elements or quadrature points.
+/// A given field: a constant, or values of nodes, elements or quadrature points.
 #[derive(Clone, Copy, Debug)]
 pub struct Given<'a> {
     at: Place,
@@ -17,12 +17,18 @@ pub struct Given<'a> {
 
 #[derive(Clone, Copy, Debug)]
 enum Place {
+    Everywhere,
     Nodes,
     Elements,
     Points,
 }
 
 impl<'a> Given<'a> {
+    /// One value everywhere.
+    pub fn constant(value: &'a f64) -> Self {
+        Given { at: Place::Everywhere, values: std::slice::from_ref(value), stride: 1, first: 0 }
+    }
+
     /// A value per node, interpolated as the unknowns are.
     pub fn nodes(values: &'a [f64]) -> Self {
         Given { at: Place::Nodes, values, stride: 1, first: 0 }
@@ -51,6 +57,7 @@ impl<'a> Given<'a> {
         tables: &BasisTables,
     ) -> Result<()> {
         let (what, places) = match self.at {
+            Place::Everywhere => ("given (a constant)", 1),
             Place::Nodes => ("given (a value per node)", table.node_count()),
             Place::Elements => ("given (a value per element)", table.elem_count()),
             Place::Points => ("given (a value per point)", table.elem_count() * tables.weights.len()),
@@ -74,6 +81,7 @@ impl<'a> Given<'a> {
         slope: impl Fn(usize, usize) -> f64,
     ) -> [f64; 4] {
         match self.at {
+            Place::Everywhere => [0.0, 0.0, 0.0, self.of(0)],
             Place::Elements => [0.0, 0.0, 0.0, self.of(elem)],
             Place::Points => [0.0, 0.0, 0.0, self.of(count * elem + p)],
             Place::Nodes => {

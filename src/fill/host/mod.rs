@@ -12,6 +12,7 @@ mod fill;
 mod gallery;
 mod gather;
 mod given;
+mod given_assembly;
 #[cfg(test)]
 mod group_tests;
 mod kernel;
@@ -30,6 +31,7 @@ pub use element_fn::element_fn;
 pub use fill::Fill;
 pub use gallery::HostAssembly;
 pub use given::Given;
+pub use given_assembly::GivenAssembly;
 pub use kernel::{ElementBatch, ElementKernel, EquationKernel, Evaluate, FusedKernel, IntrepidKernel, Worksets};
 pub use operator::HostOperator;
 pub use parts::{Parts, Wanted};

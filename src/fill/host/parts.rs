@@ -9,6 +9,8 @@ use crate::sparse::{CrsGraph, CrsMatrix};
 pub enum Parts<'a> {
     /// The matrix and the residual.
     Both(&'a mut CrsMatrix, &'a mut [f64]),
+    /// The values of a matrix on the graph of the plan, in memory of another owner, and the residual.
+    Values(&'a mut [f64], &'a mut [f64]),
     /// The matrix alone.
     Matrix(&'a mut CrsMatrix),
     /// The residual alone.
