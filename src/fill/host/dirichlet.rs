@@ -25,17 +25,33 @@ impl Dirichlet {
     /// [`Error::Shape`] when `rhs` has fewer items than rows or `values` another number of items than columns. [`Error::Invalid`]
     /// when the matrix is on another graph, or the diagonal entry of a fixed row is missing, 0 or NaN; nothing is changed then.
     pub fn apply_with(&self, space: &Threads, matrix: &mut CrsMatrix, rhs: &mut [f64], values: &[f64]) -> Result<()> {
+        let graph = matrix.graph().clone();
+        self.apply_to_values(space, &graph, (matrix.values_mut(), rhs), values)
+    }
+
+    /// As [`apply_with`](Self::apply_with), for a matrix whose values another owner holds, in the order of the graph's entries.
+    ///
+    /// # Errors
+    /// Those of [`apply_with`](Self::apply_with); [`Error::Shape`] unless the matrix has a value per entry.
+    pub fn apply_to_values(
+        &self,
+        space: &Threads,
+        graph: &CrsGraph,
+        (stored, rhs): (&mut [f64], &mut [f64]),
+        values: &[f64],
+    ) -> Result<()> {
         const NAME: &str = "Dirichlet::apply_with";
-        let (graph, stored) = (matrix.graph(), matrix.values());
         self.check(NAME, graph)?;
+        check_length(NAME, "matrix", stored.len(), graph.nnz())?;
         check_at_least(NAME, "rhs", rhs.len(), self.row_count)?;
         check_length(NAME, "values", values.len(), graph.columns())?;
         let mut imposed = Vec::new();
         try_reserve("values of fixed rows", &mut imposed, self.rows.len())?;
         for &row in &self.rows {
-            let diagonal = matrix.get(row as usize, row).ok_or_else(|| {
+            let found = graph.row(row as usize).binary_search(&row).map_err(|_| {
                 Error::Invalid(format!("{NAME}: row {row} is fixed and has no diagonal entry; expected one"))
             })?;
+            let diagonal = stored[graph.row_range(row as usize).start + found];
             if diagonal.is_nan() || diagonal == 0.0 {
                 return Err(Error::Invalid(format!(
                     "{NAME}: row {row} is fixed and its diagonal entry is {diagonal}; expected another number, which multiplies the \
@@ -56,7 +72,7 @@ impl Dirichlet {
                 }
             }
         });
-        self.apply(space, matrix, rhs)?;
+        space.apply_dirichlet(self, stored, rhs)?;
         self.rows.iter().zip(imposed).for_each(|(&row, imposed)| rhs[row as usize] = imposed);
         Ok(())
     }
