@@ -1,6 +1,8 @@
 //! The extension module behind the Python package `minifenl`: plans of sums and whole runs. What Python users see is in `lib/minifenl`.
 
 mod errors;
+mod interrupt;
+mod pattern;
 mod plan;
 mod run;
 mod solve;

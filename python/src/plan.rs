@@ -1,21 +1,15 @@
 //! The plan of a sum: which value goes to which entry of a sparse matrix.
 
 use crate::errors::exception;
+use crate::pattern::{self, IndexSlice, Indices};
 use crate::threads::Pool;
 use minifenl::contraction::Sum;
 use minifenl::fill::{Coo, ElementIndices};
 use minifenl::space::Item;
 use num_traits::Zero;
-use numpy::{Element, PyArray1, PyReadonlyArray1, PyReadwriteArray1};
+use numpy::{Element, PyReadonlyArray1, PyReadwriteArray1};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-
-/// Indices of either width, contiguous.
-#[derive(FromPyObject)]
-enum Indices<'py> {
-    Narrow(PyReadonlyArray1<'py, i32>),
-    Wide(PyReadonlyArray1<'py, i64>),
-}
 
 /// Values of one of the types that a matrix can have, contiguous.
 #[derive(FromPyObject)]
@@ -48,31 +42,17 @@ impl Plan {
     ) -> PyResult<Self> {
         let pool = Pool::new(threads)?;
         let threads = pool.threads()?;
-        let coo = match (&i, &j) {
-            (Indices::Narrow(i), Indices::Narrow(j)) => {
-                let (i, j) = (i.as_slice()?, j.as_slice()?);
-                py.detach(|| plan(&threads, shape, i, j, per_elem))
-            }
-            (Indices::Wide(i), Indices::Wide(j)) => {
-                let (i, j) = (i.as_slice()?, j.as_slice()?);
-                py.detach(|| plan(&threads, shape, i, j, per_elem))
-            }
+        let coo = match (i.slice()?, j.slice()?) {
+            (IndexSlice::Narrow(i), IndexSlice::Narrow(j)) => py.detach(|| plan(&threads, shape, i, j, per_elem)),
+            (IndexSlice::Wide(i), IndexSlice::Wide(j)) => py.detach(|| plan(&threads, shape, i, j, per_elem)),
             _ => return Err(PyTypeError::new_err("i and j: expected the same type")),
         };
         Ok(Plan { coo: coo.map_err(exception)?, pool })
     }
 
     /// Row offsets and columns, of 32 bits if the number of entries fits.
-    fn pattern<'py>(&self, py: Python<'py>) -> PyResult<[Bound<'py, PyAny>; 2]> {
-        let graph = self.coo.graph();
-        let (offsets, columns) = (graph.row_map(), graph.entries());
-        Ok(if i32::try_from(graph.nnz()).is_ok() && i32::try_from(graph.columns()).is_ok() {
-            let offsets = PyArray1::from_iter(py, offsets.iter().map(|&at| at as i32));
-            [offsets.into_any(), PyArray1::from_iter(py, columns.iter().map(|&column| column as i32)).into_any()]
-        } else {
-            let offsets = PyArray1::from_iter(py, offsets.iter().map(|&at| at as i64));
-            [offsets.into_any(), PyArray1::from_iter(py, columns.iter().map(|&column| i64::from(column))).into_any()]
-        })
+    fn pattern<'py>(&self, py: Python<'py>) -> [Bound<'py, PyAny>; 2] {
+        pattern::arrays(py, self.coo.graph())
     }
 
     /// Number of values that a sum takes.

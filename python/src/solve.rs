@@ -1,11 +1,13 @@
 //! One linear solve.
 
 use crate::errors::exception;
+use crate::interrupt::Interruptible;
+use crate::pattern::{self, Indices};
 use crate::threads::Pool;
 use minifenl::comm::{Links, Map, Solo};
 use minifenl::solve::{Jacobi, Method, NearNull, Options, SmoothedAggregation, SolveInfo, Sweeps, solve as solve_by};
 use minifenl::space::Threads;
-use minifenl::sparse::{CrsGraph, CrsMatrix};
+use minifenl::sparse::CrsMatrix;
 use minifenl::{Error, Result};
 use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyReadwriteArray1};
 use pyo3::prelude::*;
@@ -16,8 +18,8 @@ use std::sync::Arc;
 #[pyo3(signature = (offsets, columns, values, b, x, *, rtol, atol, maxiter, method, preconditioner, dofs, points, threads))]
 pub fn solve(
     py: Python<'_>,
-    offsets: PyReadonlyArray1<'_, i64>,
-    columns: PyReadonlyArray1<'_, i32>,
+    offsets: Indices<'_>,
+    columns: Indices<'_>,
     values: PyReadonlyArray1<'_, f64>,
     b: PyReadonlyArray1<'_, f64>,
     mut x: PyReadwriteArray1<'_, f64>,
@@ -37,35 +39,42 @@ pub fn solve(
         other => return Err(exception(unknown("method", other, "cg, gmres or bicgstab"))),
     };
     let threads = Pool::new(threads)?.threads()?;
-    let (offsets, columns, values) = (offsets.as_slice()?, columns.as_slice()?, values.as_slice()?);
+    let (offsets, columns, values) = (offsets.slice()?, columns.slice()?, values.as_slice()?);
     let (b, x) = (b.as_slice()?, x.as_slice_mut()?);
     let points: Option<&[f64]> = points.as_ref().map(|points| points.as_slice()).transpose()?;
     let solved = py.detach(|| {
-        let row_map = offsets.iter().map(|&at| at as u64).collect();
-        let entries = columns.iter().map(|&column| column as u32).collect();
-        let a = CrsMatrix::new(Arc::new(CrsGraph::new(row_map, entries, b.len())?), values.to_vec())?;
+        let matrix = || CrsMatrix::new(Arc::new(pattern::graph(offsets, columns)?), values.to_vec());
+        let a = matrix().map_err(exception)?;
         let near_null = || match points {
             Some(points) => NearNull::rigid_body_modes(points.as_chunks().0),
             None => NearNull::constants(b.len() / dofs.max(1), dofs),
         };
         let params = (rtol, atol, maxiter, method);
-        preconditioned(&threads, &a, (b, x), params, preconditioner, near_null)
+        let operator = Interruptible::new(&a);
+        let solved = preconditioned(&threads, (&a, &operator), (b, x), params, preconditioner, near_null);
+        operator.outcome(solved)
     });
-    let SolveInfo { iterations, residual, rhs, .. } = solved.map_err(exception)?;
+    let SolveInfo { iterations, residual, rhs, .. } = solved?;
     Ok((iterations, residual, rhs))
 }
 
-/// Solves with a preconditioner of the matrix.
+/// Solves with a preconditioner of the matrix, which `operator` multiplies.
 fn preconditioned(
     threads: &Threads,
-    a: &CrsMatrix,
+    (a, operator): (&CrsMatrix, &Interruptible<'_>),
     (b, x): (&[f64], &mut [f64]),
     (rtol, atol, max_iterations, method): (f64, f64, usize, Method),
     preconditioner: &str,
     near_null: impl FnOnce() -> Result<NearNull>,
 ) -> Result<SolveInfo> {
     let mut by = |preconditioner: Option<&mut dyn minifenl::solve::Preconditioner<Threads>>| {
-        solve_by(threads, a, b, x, Options { rtol, atol, max_iterations, method, preconditioner, ..Options::default() })
+        solve_by(
+            threads,
+            operator,
+            b,
+            x,
+            Options { rtol, atol, max_iterations, method, preconditioner, ..Options::default() },
+        )
     };
     match preconditioner {
         "none" => by(None),

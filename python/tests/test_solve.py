@@ -1,5 +1,9 @@
 """Solves beside scipy.sparse.linalg on the same systems."""
 
+import signal
+import threading
+import time
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -97,3 +101,16 @@ def test_a_start_and_an_absolute_tolerance():
 def test_what_is_wrong_is_an_exception_that_names_it(call, kind, text):
     with pytest.raises(kind, match=text):
         call()
+
+
+def test_a_signal_ends_a_long_solve():
+    n = 300_000
+    a = sp.diags([-1.0, 2.0, -1.0], [-1, 0, 1], (n, n)).tocsr()
+    timer = threading.Timer(0.5, signal.raise_signal, [signal.SIGINT])
+    begin = time.monotonic()
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        minifenl.solve(a, np.ones(n), rtol=1e-14, preconditioner="none", maxiter=10**9)
+    # To its end the solve takes as many products as there are rows: minutes.
+    assert time.monotonic() - begin < 20
+    assert minifenl.solve(laplace(5), np.ones(125)).iterations > 0

@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_matrix
 
 from ._minifenl import Plan
+from ._arrays import Pattern, check_threads
 
 __all__ = ["CooPlan"]
 
@@ -101,13 +102,10 @@ class CooPlan:
             shape = tuple(max(int(indices.max(initial=-1)) + 1, 0) for indices in (i, j))
         if len(shape) != 2 or min(shape) < 0:
             raise ValueError(f"shape {shape}: expected two numbers, 0 or more")
-        if threads is not None and threads < 1:
-            raise ValueError(f"threads {threads}: expected 1 or more")
+        check_threads(threads)
         self.shape = (int(shape[0]), int(shape[1]))
         self._plan = Plan(i, j, self.shape, per_elem, threads)
-        self._indptr, self._indices = self._plan.pattern()
-        for array in self._indptr, self._indices:
-            array.setflags(write=False)
+        self._pattern = Pattern(self.shape, *self._plan.pattern())
 
     @property
     def nnz(self) -> int:
@@ -135,16 +133,7 @@ class CooPlan:
             With sorted columns and without duplicates. All matrices of a plan share row offsets and columns, which are read-only.
         """
         values = _values(values, self._values_shape)
-        if out is None:
-            matrix = csr_matrix(self.shape, dtype=values.dtype)
-            matrix.data, matrix.indices, matrix.indptr = np.empty(self.nnz, values.dtype), self._indices, self._indptr
-            matrix.has_sorted_indices = matrix.has_canonical_format = True
-        else:
-            matrix = out
-            if matrix.indices is not self._indices or matrix.indptr is not self._indptr:
-                raise ValueError("out: expected a matrix that this plan returned")
-            if matrix.data.dtype != values.dtype:
-                raise TypeError(f"out: has values of type {matrix.data.dtype}, expected {values.dtype}")
+        matrix = self._pattern.matrix(values.dtype, out)
         self._plan.sum_entries(values, matrix.data)
         return matrix
 

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_matrix, issparse
 
 from ._minifenl import solve as _solve
+from ._arrays import check_threads
 
 __all__ = ["Solution", "solve"]
 
@@ -76,6 +77,8 @@ def solve(
         missing with ``ic0`` and ``gauss-seidel``; for a pattern that is not symmetric with these two.
     RuntimeError
         Where the method does not converge or breaks down; the text has iterations and residual.
+    KeyboardInterrupt
+        Between two iterations, at Ctrl-C; so does the exception of any handler of a signal.
     """
     if not issparse(A):
         raise TypeError(f"A: is a {type(A).__name__}, expected a sparse matrix of SciPy")
@@ -94,13 +97,12 @@ def solve(
             raise ValueError(f"points: have shape {points.shape}, expected {(n // 3, 3)} for {n} unknowns")
     if matrix.shape[1] != n or b.shape != (n,) or x.shape != (n,) or dofs < 1 or n % dofs:
         raise ValueError(f"A, b, x0, dofs: have shapes {matrix.shape}, {b.shape}, {x.shape} and {dofs}, which do not go together")
-    if threads is not None and threads < 1:
-        raise ValueError(f"threads {threads}: expected 1 or more")
+    check_threads(threads)
     if maxiter < 0:
         raise ValueError(f"maxiter {maxiter}: expected 0 or more")
     iterations, residual, _ = _solve(
-        np.ascontiguousarray(matrix.indptr, np.int64),
-        np.ascontiguousarray(matrix.indices, np.int32),
+        np.ascontiguousarray(matrix.indptr),
+        np.ascontiguousarray(matrix.indices),
         np.ascontiguousarray(matrix.data, np.float64),
         b, x, rtol=rtol, atol=atol, maxiter=maxiter, method=method, preconditioner=preconditioner, dofs=dofs,
         points=points, threads=threads,
