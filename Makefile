@@ -14,9 +14,9 @@ CUDA_VERSION := 13.0.88
 NVDISASM_VERSION := 13.5.37
 CUDA := target/tools/cuda-$(CUDA_VERSION)
 # Builds and tests the wheel.
-PYTHON := target/tools/python-1
-# NumPy and SciPy as the Python at hand allows.
-PYTHON_PACKAGES := maturin==1.16.0 pytest==9.2.0 hypothesis==6.170.17 numpy scipy
+PYTHON := target/tools/python-2
+# NumPy, SciPy and scikit-fem as the Python at hand allows.
+PYTHON_PACKAGES := maturin==1.16.0 pytest==9.2.0 hypothesis==6.170.17 meshio==$(MESHIO_VERSION) matplotlib==$(MATPLOTLIB_VERSION) numpy scipy scikit-fem
 RANKS ?= 4
 ARGS ?= --nodes 64
 

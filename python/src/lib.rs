@@ -1,7 +1,10 @@
-//! The extension module behind the Python package `minifenl`: plans of sums and whole runs. What Python users see is in `lib/minifenl`.
+//! The extension module behind the Python package `minifenl`: plans of sums, forms on meshes, solves and whole runs. What Python users see is in `lib/minifenl`.
 
+mod dirichlet;
 mod errors;
+mod form;
 mod interrupt;
+mod mesh;
 mod pattern;
 mod plan;
 mod run;
@@ -10,9 +13,15 @@ mod threads;
 
 use pyo3::prelude::*;
 
-/// Plans and runs; the package wraps them in arrays and matrices of NumPy and SciPy.
+/// What the library offers to Python; the package wraps it in arrays and matrices of NumPy and SciPy.
 #[pymodule(gil_used = false)]
 mod _minifenl {
+    #[pymodule_export]
+    use crate::dirichlet::dirichlet;
+    #[pymodule_export]
+    use crate::form::Form;
+    #[pymodule_export]
+    use crate::mesh::Mesh;
     #[pymodule_export]
     use crate::plan::Plan;
     #[pymodule_export]

@@ -1,4 +1,4 @@
-"""Sparse matrices assembled again and again on an unchanged pattern, linear solves, and runs of the program minifenl.
+"""Finite elements for SciPy: from a mesh to a matrix to a solution, assembled again and again on an unchanged pattern.
 
 >>> import numpy as np, minifenl
 >>> plan = minifenl.CooPlan([0, 0, 1, 1], [0, 1, 1, 1])
@@ -7,8 +7,11 @@ array([[1., 2.],
        [0., 7.]])
 """
 
+from ._dirichlet import dirichlet
+from ._form import Form
+from ._mesh import Mesh
 from ._plan import CooPlan
 from ._run import Run, run
 from ._solve import Solution, solve
 
-__all__ = ["CooPlan", "Run", "Solution", "run", "solve"]
+__all__ = ["CooPlan", "Form", "Mesh", "Run", "Solution", "dirichlet", "run", "solve"]

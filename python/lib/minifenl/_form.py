@@ -1,0 +1,155 @@
+"""Equations on a mesh: matrices and right-hand sides."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_matrix
+
+from ._arrays import Pattern, check_threads, reals
+from ._mesh import Mesh
+from ._minifenl import Form as _Form
+
+__all__ = ["Form"]
+
+# Unknowns per node, and the coefficients with their components and defaults; None: to be given.
+_EQUATIONS = {
+    "poisson": (1, {"source": (1, 0.0)}),
+    "diffusion": (1, {"conductivity": (1, 1.0), "reaction": (1, 0.0), "source": (1, 0.0)}),
+    "heat": (1, {"conductivity": (1, 1.0)}),
+    "elasticity": (3, {"lam": (1, None), "mu": (1, None), "force": (3, (0.0, 0.0, 0.0))}),
+}
+
+
+class Form:
+    """An equation on a mesh, planned once and assembled again and again.
+
+    ==============  ==============================================================  ====================================
+    equation        in the weak form, u at nodes                                    coefficients
+    ==============  ==============================================================  ====================================
+    ``poisson``     -laplace(u) = f                                                 ``source`` f (0)
+    ``diffusion``   -div(k grad u) + c u = f                                        ``conductivity`` k (1), ``reaction``
+                                                                                    c (0), ``source`` f (0)
+    ``heat``        -div(k grad u) + u^2 = 0                                        ``conductivity`` k (1)
+    ``elasticity``  -div(sigma) = f, sigma = lam tr(eps) I + 2 mu eps, with         ``lam``, ``mu``, ``force`` f (0)
+                    three displacements per node, u[3 m + c] at node m
+    ==============  ==============================================================  ====================================
+
+    Parameters
+    ----------
+    mesh : Mesh
+        Nodes and elements.
+    equation : str
+        One of the table.
+    threads : int, optional
+        Threads of this form; as many as the process may use if it is not given.
+    **coefficients : float or array_like, (elem,)
+        One number or one per element; ``force`` is (3,) or (elem, 3). Units are those of the equation with lengths of the mesh.
+
+    Raises
+    ------
+    ValueError
+        For an equation or a coefficient that is unknown, missing or has another shape.
+    MemoryError
+        Where memory is short.
+
+    Notes
+    -----
+    Matrices have the same bits for any number of threads. The lock of the interpreter is released during an assembly: arrays must not
+    be changed meanwhile. Ctrl-C ends a solve, an assembly only after its end.
+    """
+
+    def __init__(self, mesh: Mesh, equation: str, *, threads: int | None = None, **coefficients: ArrayLike):
+        if equation not in _EQUATIONS:
+            raise ValueError(f"equation {equation!r}: expected one of {', '.join(_EQUATIONS)}")
+        check_threads(threads)
+        self.mesh, self.equation = mesh, equation
+        self.dofs, known = _EQUATIONS[equation]
+        self._coefficients = {}
+        self._coefficients = self._with({**{name: default for name, (_, default) in known.items()}, **coefficients})
+        # Without a term c u, derivatives by values are zero and cost nothing.
+        self._reacts = "reaction" in coefficients
+        name = {"poisson": "diffusion", "diffusion": "reaction" if self._reacts else "diffusion"}.get(equation, equation)
+        self._form = _Form(mesh._mesh, name, threads)
+        n = self.dofs * len(mesh.points)
+        self._pattern = Pattern((n, n), *self._form.pattern())
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns of the matrix."""
+        return self._pattern.shape
+
+    @property
+    def nnz(self) -> int:
+        """Entries of the matrix."""
+        return self._pattern.indices.size
+
+    def assemble(
+        self, u: ArrayLike | None = None, *, out: csr_matrix | None = None, **coefficients: ArrayLike
+    ) -> tuple[csr_matrix, NDArray[np.float64]]:
+        """Assembles matrix and right-hand side at unknowns u: a step of Newton's method is ``u += solve(A, b).x``.
+
+        Parameters
+        ----------
+        u : array_like, (n,) or (node, dofs), optional
+            Unknowns; zero if they are not given, so that a linear equation is ``A x = b`` itself.
+        out : scipy.sparse.csr_matrix, optional
+            A matrix that this form returned, whose values are overwritten.
+        **coefficients
+            Replace those of the form in this call.
+
+        Returns
+        -------
+        A : scipy.sparse.csr_matrix, (n, n)
+            Derivative of the weak form, without boundary conditions. All matrices of a form share row offsets and columns, which are
+            read-only.
+        b : ndarray, (n,)
+            Minus the residual: the load less what u takes.
+
+        Raises
+        ------
+        ValueError
+            For arrays of other shapes.
+        """
+        given = self._with(coefficients)
+        if "reaction" in coefficients and not self._reacts:
+            raise ValueError("reaction: was not given to Form, which plans its term")
+        if self.equation == "poisson":
+            given = {"conductivity": np.ones(1), **given}
+        if not self._reacts:
+            given.pop("reaction", None)
+        matrix, residual = self._pattern.matrix(np.float64, out), np.empty(self.shape[0])
+        fields = [field for value in given.values() for field in (value if value.ndim == 2 else [value])]
+        self._form.assemble(fields, self._unknowns(u), matrix.data, residual)
+        return matrix, np.subtract(0.0, residual, out=residual)
+
+    def _unknowns(self, u):
+        n = self.shape[0]
+        if u is None:
+            return np.zeros(n)
+        u = reals("u", u)
+        if u.shape not in ((n,), (n // self.dofs, self.dofs)):
+            raise ValueError(f"u: has shape {u.shape}, expected {(n,)} or {(n // self.dofs, self.dofs)}")
+        return u.reshape(-1)
+
+    def _with(self, coefficients):
+        """Coefficients of the form with others in their place: one number, one per element, or a row of them per component."""
+        known = _EQUATIONS[self.equation][1]
+        for name in coefficients:
+            if name not in known:
+                raise ValueError(f"{name}: is no coefficient of {self.equation}, expected {', '.join(known)}")
+            if coefficients[name] is None:
+                raise ValueError(f"{name}: is missing; {self.equation} needs it")
+        fields = {name: self._fields(name, value, known[name][0]) for name, value in coefficients.items()}
+        return {**self._coefficients, **fields}
+
+    def _fields(self, name, given, components):
+        value, elems = reals(name, given), len(self.mesh.cells)
+        shapes = [(), (elems,)] if components == 1 else [(components,), (elems, components)]
+        if value.shape not in shapes:
+            raise ValueError(f"{name}: has shape {value.shape}, expected {shapes[0]} or {shapes[1]}")
+        # Components are arrays of their own. A copy: the caller may change his array.
+        return np.array(value.reshape(-1) if components == 1 else np.atleast_2d(value).T, order="C")
+
+    def __repr__(self):
+        return f"<Form of {self.equation} on {len(self.mesh.cells)} {self.mesh.element} with {self.shape[0]} unknowns>"

@@ -1,0 +1,93 @@
+"""Meshes of volumes."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ._minifenl import Mesh as _Mesh
+from ._arrays import check_threads, reals
+
+__all__ = ["Mesh"]
+
+# Volumes by their names in meshio.
+_MESHIO = {"tetra", "tetra10", "hexahedron", "hexahedron20", "hexahedron27", "wedge", "wedge15"}
+
+
+class Mesh:
+    """Nodes and elements of one type.
+
+    Parameters
+    ----------
+    points : array_like of float, (node, 3)
+        Coordinates, in any unit of length.
+    cells : array_like of int, (elem, k)
+        Nodes of each element, in the order of VTK. Their number tells the type: 4 and 10 are tetrahedra of degree 1 and 2, 8, 20 and
+        27 hexahedra, 6 and 15 wedges.
+    threads : int, optional
+        Threads that check the elements; as many as the process may use if it is not given.
+
+    Attributes
+    ----------
+    points, cells : ndarray
+        Copies, read-only.
+    element : str
+        ``tet4``, ``tet10``, ``hex8``, ``hex20``, ``hex27``, ``wedge6`` or ``wedge15``.
+
+    Raises
+    ------
+    ValueError
+        For a node outside the points, an element that is inverted or flat at some point of it, arrays of other shapes, and points that no
+        element has, whose rows would be empty. The text names the element.
+    TypeError
+        For cells that are no integers.
+    """
+
+    def __init__(self, points: ArrayLike, cells: ArrayLike, *, threads: int | None = None):
+        points, cells = reals("points", points), np.asarray(cells)
+        if points.ndim != 2 or points.shape[1] != 3:
+            raise ValueError(f"points: have shape {points.shape}, expected (node, 3)")
+        if cells.dtype.kind not in "iu":
+            raise TypeError(f"cells: have type {cells.dtype}, expected integers")
+        if cells.ndim != 2 or cells.size == 0:
+            raise ValueError(f"cells: have shape {cells.shape}, expected (elem, nodes per element)")
+        nodes = len(points)
+        if cells.min() < 0 or cells.max() >= nodes:
+            elem, k = np.argwhere((cells < 0) | (cells >= nodes))[0]
+            raise ValueError(f"cells[{elem}, {k}] is {cells[elem, k]}: expected a node in 0..{nodes}")
+        used = np.zeros(nodes, bool)
+        used[cells] = True
+        if not used.all():
+            alone = f"points[{np.argmin(used)}] belongs to no element"
+            raise ValueError(f"{alone}: its row would be empty; remove such points (meshio: remove_orphaned_nodes)")
+        check_threads(threads)
+        try:
+            self._mesh = _Mesh(points, np.ascontiguousarray(cells, np.uint32), threads)
+        except ValueError as error:
+            raise ValueError(str(error).replace(" of this rank", "")) from None
+        self.points, self.cells, self.element = points.copy(), cells.copy(), self._mesh.element
+        for array in self.points, self.cells:
+            array.setflags(write=False)
+
+    @classmethod
+    def from_meshio(cls, mesh, *, threads: int | None = None) -> Mesh:
+        """Takes points and volumes of a ``meshio.Mesh``; lines and faces are left out.
+
+        Raises
+        ------
+        ValueError
+            For a mesh without volumes or with several types of them, and as the constructor.
+        """
+        blocks = [block for block in mesh.cells if block.type in _MESHIO]
+        types = sorted({block.type for block in blocks})
+        if len(types) != 1:
+            found = ", ".join(types or sorted({block.type for block in mesh.cells})) or "nothing"
+            raise ValueError(f"mesh: has {found}, expected one type of {', '.join(sorted(_MESHIO))}")
+        return cls(mesh.points, np.concatenate([block.data for block in blocks]), threads=threads)
+
+    def boundary_nodes(self) -> NDArray[np.int64]:
+        """Returns the nodes on the boundary, ascending: those of faces that belong to one element only."""
+        return self._mesh.boundary_nodes()
+
+    def __repr__(self):
+        return f"<Mesh of {len(self.cells)} {self.element} on {len(self.points)} nodes>"
