@@ -5,6 +5,7 @@ mod errors;
 mod form;
 mod interrupt;
 mod mesh;
+mod operator;
 mod pattern;
 mod plan;
 mod run;
@@ -22,6 +23,8 @@ mod _minifenl {
     use crate::form::Form;
     #[pymodule_export]
     use crate::mesh::Mesh;
+    #[pymodule_export]
+    use crate::operator::Operator;
     #[pymodule_export]
     use crate::plan::Plan;
     #[pymodule_export]

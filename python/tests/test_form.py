@@ -176,6 +176,32 @@ def test_coefficients_are_copies_and_of_any_layout():
     assert (form.assemble(u)[0].data == expected).all()
 
 
+@pytest.mark.parametrize("equation", LOADS)
+@pytest.mark.parametrize("element", ["tet4", "hex20"])
+def test_products_without_a_matrix_are_those_of_the_matrix(equation, element):
+    mesh = Mesh(*cube(element, 3, curved=True))
+    form = Form(mesh, equation, threads=2, **LOADS[equation])
+    u, x = numbers(form.shape[0], 1), numbers(form.shape[0], 2)
+    a, b = form.assemble(u)
+    assert np.allclose(form.operator(u) @ x, a @ x, atol=1e-12)
+    rows = np.arange(0, form.shape[0], 7)
+    found = form.operator(u, fixed=rows) @ x
+    minifenl.dirichlet(a, b, rows)
+    free = np.setdiff1d(np.arange(form.shape[0]), rows)
+    assert np.allclose(found[free], (a @ x)[free], atol=1e-12) and (found[rows] == x[rows]).all()
+
+
+def test_scipy_solves_with_an_operator():
+    from scipy.sparse.linalg import cg
+
+    mesh = Mesh(*cube("tet4", 6))
+    form, surface = Form(mesh, "poisson", source=1.0), mesh.boundary_nodes()
+    a, b = form.assemble()
+    minifenl.dirichlet(a, b, surface)
+    x, failed = cg(form.operator(fixed=surface), b, rtol=1e-10)
+    assert failed == 0 and np.allclose(x, minifenl.solve(a, b, rtol=1e-10).x, atol=1e-9) and x.max() > 0.04
+
+
 def test_threads_of_python_share_a_form():
     mesh = Mesh(*cube("tet4", 6))
     form, found = Form(mesh, "diffusion", threads=2), [None] * 6
@@ -219,6 +245,9 @@ SOLID = {"lam": 1.0, "mu": 1.0}
         (lambda: Form(MESH, "elasticity", **SOLID).assemble(np.ones(27)), ValueError, r"expected \(81,\) or \(27, 3\)"),
         (lambda: Form(MESH, "diffusion").assemble(reaction=1.0), ValueError, "reaction: was not given to Form"),
         (lambda: Form(MESH, "poisson").assemble(mu=1.0), ValueError, "mu: is no coefficient"),
+        (lambda: Form(MESH, "diffusion").operator(), ValueError, "diffusion: has no operator"),
+        (lambda: Form(MESH, "heat", conductivity=np.ones(48)).operator(), ValueError, "same in all elements"),
+        (lambda: Form(MESH, "poisson").operator(fixed=[27]), ValueError, r"fixed\[0\] is 27"),
     ],
 )
 def test_what_is_wrong_is_an_exception_that_names_it(call, kind, text):

@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_matrix
+from scipy.sparse.linalg import LinearOperator
 
-from ._arrays import Pattern, check_threads, reals
 from ._mesh import Mesh
 from ._minifenl import Form as _Form
+from ._minifenl import Operator as _Operator
+from ._arrays import Pattern, check_threads, reals, unknown_indices
 
 __all__ = ["Form"]
 
@@ -63,7 +65,7 @@ class Form:
         if equation not in _EQUATIONS:
             raise ValueError(f"equation {equation!r}: expected one of {', '.join(_EQUATIONS)}")
         check_threads(threads)
-        self.mesh, self.equation = mesh, equation
+        self.mesh, self.equation, self._threads = mesh, equation, threads
         self.dofs, known = _EQUATIONS[equation]
         self._coefficients = {}
         self._coefficients = self._with({**{name: default for name, (_, default) in known.items()}, **coefficients})
@@ -122,6 +124,42 @@ class Form:
         fields = [field for value in given.values() for field in (value if value.ndim == 2 else [value])]
         self._form.assemble(fields, self._unknowns(u), matrix.data, residual)
         return matrix, np.subtract(0.0, residual, out=residual)
+
+    def operator(self, u: ArrayLike | None = None, *, fixed: ArrayLike | None = None) -> LinearOperator:
+        """Returns the matrix at u as an operator that stores no matrix.
+
+        Parameters
+        ----------
+        u : array_like, (n,) or (node, dofs), optional
+            Unknowns; zero if they are not given.
+        fixed : array_like of int or bool, optional
+            Unknowns with Dirichlet conditions, as for ``dirichlet``: the operator has their rows and columns of the unit matrix.
+
+        Returns
+        -------
+        scipy.sparse.linalg.LinearOperator, (n, n)
+            Symmetric. A product computes all elements anew, on the threads of the form.
+
+        Raises
+        ------
+        ValueError
+            For ``diffusion``, and for coefficients per element.
+        """
+        given = {name: value for name, value in self._coefficients.items() if name not in ("source", "force")}
+        if any(value.size > 1 for value in given.values()):
+            raise ValueError("operator: expected coefficients that are the same in all elements")
+        constants = [float(value[0]) for value in given.values()]
+        mask = np.zeros(self.shape[0], np.uint8)
+        if fixed is not None:
+            mask[unknown_indices("fixed", fixed, self.shape[0])] = 1
+        made = _Operator(self.mesh._mesh, self.equation, constants, self._unknowns(u), mask, self._threads)
+
+        def product(x):
+            y = np.empty(self.shape[0])
+            made.apply(np.ascontiguousarray(x, np.float64).reshape(-1), y)
+            return y
+
+        return LinearOperator(self.shape, matvec=product, rmatvec=product, dtype=np.float64)
 
     def _unknowns(self, u):
         n = self.shape[0]

@@ -118,7 +118,7 @@ impl<const D: usize> Debug for dyn AnyEquation<D> + '_ {
     }
 }
 
-impl<const D: usize> Debug for dyn AnyProduct<D> + '_ {
+impl<const D: usize> Debug for dyn AnyProduct<D> + Send + '_ {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         f.write_str("equation")
     }
@@ -128,14 +128,14 @@ impl<const D: usize> Debug for dyn AnyProduct<D> + '_ {
 
 /// Returns an equation of one unknown with the derivatives of the model.
 #[inline]
-pub(in crate::fill) fn scalar(model: &Model, scalar: Scalar) -> Box<dyn AnyProduct<1>> {
+pub(in crate::fill) fn scalar(model: &Model, scalar: Scalar) -> Box<dyn AnyProduct<1> + Send> {
     let jacobian = model.jacobian;
     on_scalar!(scalar, equation => Box::new(WithJacobian { equation, jacobian }))
 }
 
 /// Returns the equation of three displacements with the derivatives of the model.
 #[inline]
-pub(in crate::fill) fn elastic(model: &Model, equation: WaveElasticity) -> Box<dyn AnyProduct<3>> {
+pub(in crate::fill) fn elastic(model: &Model, equation: WaveElasticity) -> Box<dyn AnyProduct<3> + Send> {
     Box::new(WithJacobian { equation, jacobian: model.jacobian })
 }
 

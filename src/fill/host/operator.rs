@@ -47,7 +47,7 @@ enum Method {
 /// An equation of `D` unknowns per node on one element type.
 #[derive(Debug)]
 struct ElementOperator<const D: usize> {
-    equation: Box<dyn AnyProduct<D>>,
+    equation: Box<dyn AnyProduct<D> + Send>,
     evaluate: Evaluate<D>,
     interpolation: Interpolation,
     elem_node: ElemNode,
@@ -258,7 +258,7 @@ impl<const D: usize> ElementOperator<D> {
     fn new(
         space: &Threads,
         strategy: Strategy,
-        equation: Box<dyn AnyProduct<D>>,
+        equation: Box<dyn AnyProduct<D> + Send>,
         on: FieldOn<'_, HostMemory>,
         owned: usize,
         fixed: Vec<u8>,
