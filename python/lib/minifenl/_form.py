@@ -7,10 +7,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_matrix
 from scipy.sparse.linalg import LinearOperator
 
+from ._arrays import Pattern, check_threads, reals, unknown_indices
 from ._mesh import Mesh
 from ._minifenl import Form as _Form
 from ._minifenl import Operator as _Operator
-from ._arrays import Pattern, check_threads, reals, unknown_indices
 
 __all__ = ["Form"]
 

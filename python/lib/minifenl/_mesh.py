@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._minifenl import Mesh as _Mesh
 from ._arrays import check_threads, reals
+from ._minifenl import Mesh as _Mesh
 
 __all__ = ["Mesh"]
 

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_matrix
 
-from ._minifenl import Plan
 from ._arrays import Pattern, check_threads
+from ._minifenl import Plan
 
 __all__ = ["CooPlan"]
 

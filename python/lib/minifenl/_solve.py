@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_matrix, issparse
 
-from ._minifenl import solve as _solve
 from ._arrays import check_threads
+from ._minifenl import solve as _solve
 
 __all__ = ["Solution", "solve"]
 
