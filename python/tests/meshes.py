@@ -21,7 +21,8 @@ TYPES = {"tet4": 4, "tet10": 10, "hex8": 8, "hex20": 20, "hex27": 27, "wedge6": 
 
 def cube(element="tet4", n=3, curved=False):
     """Points and cells of n^3 cubes, moved by a smooth map if `curved`."""
-    corner = 2 * np.stack(np.meshgrid(*[np.arange(n)] * 3, indexing="ij"), -1).reshape(-1, 1, 3)
+    # x fastest, as the nodes below.
+    corner = 2 * np.stack(np.meshgrid(*[np.arange(n)] * 3, indexing="ij")[::-1], -1).reshape(-1, 1, 3)
     if element.startswith("hex"):
         cells = corner + HEX27[: TYPES[element]]
     else:
