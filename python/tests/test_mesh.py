@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from meshes import TYPES, cube
 
 from minifenl import Form, Mesh
@@ -59,6 +61,28 @@ TURNED = CELLS[:, [4, 5, 6, 7, 0, 1, 2, 3]]
 def test_what_is_wrong_is_an_exception_that_names_it(points, cells, kind, text):
     with pytest.raises(kind, match=text):
         Mesh(points, cells)
+
+
+@settings(deadline=None, max_examples=150)
+@given(st.data())
+def test_any_arrays_are_a_mesh_or_an_exception(data):
+    element = data.draw(st.sampled_from(list(TYPES)))
+    points, cells = cube(element, 1)
+    if data.draw(st.booleans()):
+        points = points + data.draw(st.floats(0, 0.4)) * np.random.default_rng(data.draw(st.integers(0, 99))).standard_normal(points.shape)
+    for _ in range(data.draw(st.integers(0, 2))):
+        at = data.draw(st.integers(0, cells.size - 1))
+        cells = changed(cells.copy(), np.unravel_index(at, cells.shape), data.draw(st.integers(-2, len(points) + 1)))
+    if data.draw(st.booleans()):
+        points = changed(points, data.draw(st.integers(0, len(points) - 1)), data.draw(st.floats()))
+    try:
+        mesh = Mesh(points, cells, threads=data.draw(st.integers(1, 3)))
+    except ValueError as error:
+        assert any(word in str(error) for word in ("element", "expected"))
+        return
+    # A mesh that is taken has elements of positive volume.
+    load = Form(mesh, "poisson", source=1.0).assemble()[1].sum()
+    assert load > 0
 
 
 def test_threads_are_at_least_one():
