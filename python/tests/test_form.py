@@ -233,6 +233,7 @@ SOLID = {"lam": 1.0, "mu": 1.0}
 @pytest.mark.parametrize(
     ("call", "kind", "text"),
     [
+        (lambda: Form(MESH.points, "heat"), TypeError, "mesh: is a ndarray, expected a Mesh"),
         (lambda: Form(MESH, "wave"), ValueError, "'wave': expected one of poisson, diffusion, heat, elasticity"),
         (lambda: Form(MESH, "poisson", conductivity=1.0), ValueError, "conductivity: is no coefficient of poisson, expected source"),
         (lambda: Form(MESH, "elasticity", lam=1.0), ValueError, "mu: is missing"),

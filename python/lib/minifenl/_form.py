@@ -52,6 +52,8 @@ class Form:
     ------
     ValueError
         For an equation or a coefficient that is unknown, missing or has another shape.
+    TypeError
+        For coefficients that are no real numbers.
     MemoryError
         Where memory is short.
 
@@ -62,6 +64,8 @@ class Form:
     """
 
     def __init__(self, mesh: Mesh, equation: str, *, threads: int | None = None, **coefficients: ArrayLike):
+        if not isinstance(mesh, Mesh):
+            raise TypeError(f"mesh: is a {type(mesh).__name__}, expected a Mesh")
         if equation not in _EQUATIONS:
             raise ValueError(f"equation {equation!r}: expected one of {', '.join(_EQUATIONS)}")
         check_threads(threads)
