@@ -68,7 +68,7 @@ fn speeds<V: DeviceValue>(space: &Cuda, a: &CrsMatrix<V, CudaMemory>, value: &st
             .then(|| SlicedEll::<V>::new(space, format == Format::Symmetric, a.graph()).unwrap());
         let setup = start.elapsed().as_secs_f64() * 1e3;
         let update = time(space, || slices.as_mut().map_or(Ok(()), |slices| slices.update(space, a)));
-        let crs = DeviceCrs::from(a.clone());
+        let crs = DeviceCrs::from(a.try_clone().unwrap());
         let stored: &dyn Operator<Cuda> = slices.as_ref().map_or(&crs, |slices| slices);
         let us = time(space, || match &slices {
             Some(slices) => slices.spmv(space, &x, &mut y),

@@ -41,7 +41,7 @@ pub fn all<V: DeviceValue>(
             made.update(space, matrix)?;
             slices = Some(made);
         }
-        let crs = DeviceCrs::from(matrix.clone());
+        let crs = DeviceCrs::from(matrix.try_clone()?);
         let stored: &dyn Operator<Cuda> = slices.as_ref().map_or(&crs, |slices| slices);
         let own = stored.bytes() as u64;
         // Products of crs in f64 have rows by lanes.

@@ -325,7 +325,7 @@ pub fn solve(peers: &Peers<'_>, table: &mut Table, case: &Case, expected: &[f64]
 
     let product = peers.csr(&case.matrix, Algorithm::CUSPARSE_SPMV_CSR_ALG1, true)?;
     let (n, b) = (case.nodes(), space.upload(&case.x)?);
-    let [x, p, q, r] = [space.zeros(n)?, b.clone(), space.zeros(n)?, b.clone()];
+    let [x, p, q, r] = [space.zeros(n)?, b.try_clone()?, space.zeros(n)?, b.try_clone()?];
     let mut rr = peers.dot(n, &r, &r)?;
     let timing = median(space, || {
         // q = A p, alpha = r.r / p.q

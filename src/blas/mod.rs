@@ -51,7 +51,7 @@ use std::sync::Arc;
 ///
 /// An operation that is given these does nothing once the scalar at `stop` is not 0. An iterative method sets `stop` to the place
 /// of its state, so that its iterations can be enqueued before the host knows how many of them are needed.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Reductions<S: Blas> {
     /// Partial sums of blocks, `[`[`Blas::partials_len`]`]`.
     pub partials: Array<S, f64>,

@@ -60,12 +60,18 @@ impl PartialEq for Positions {
 /// An element-node table and the positions `[elem, i, j]` in the row of node i. The row's offset plus the position is
 /// the index of the entry in the CRS matrix. Rows of up to 255 entries need 1 byte per position: 64 bytes per
 /// hexahedron, a quarter of a table of 32-bit indices. Clones share table and positions.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct ElemGraph<M: MemorySpace = HostMemory> {
     elem_node: ElemNode<M>,
     positions: Arc<Positions<M>>,
     /// Number of the pattern in which the positions are.
     pattern: u64,
+}
+
+impl<M: MemorySpace> Clone for ElemGraph<M> {
+    fn clone(&self) -> Self {
+        ElemGraph { elem_node: self.elem_node.clone(), positions: self.positions.clone(), pattern: self.pattern }
+    }
 }
 
 impl PartialEq for ElemGraph {
@@ -190,16 +196,29 @@ impl<M: MemorySpace> ElemGraph<M> {
         }
     }
 
-    /// Returns the positions, to be turned into places of another storage format. Positions that others share are copied
-    /// first.
-    #[cfg(feature = "cuda")]
-    pub(crate) fn positions_mut(&mut self) -> &mut Positions<M> {
-        Arc::make_mut(&mut self.positions)
-    }
-
     /// Returns whether both are clones of one.
     #[cfg(feature = "cuda")]
     pub(crate) fn is_clone_of(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.positions, &other.positions)
+    }
+}
+
+#[cfg(feature = "cuda")]
+impl ElemGraph<crate::space::CudaMemory> {
+    /// Turns the positions into places of another storage format. Positions that others share are copied first.
+    pub(crate) fn with_places(
+        self,
+        turn: impl FnOnce(&mut Positions<crate::space::CudaMemory>) -> Result<()>,
+    ) -> Result<Self> {
+        let mut positions = match Arc::try_unwrap(self.positions) {
+            Ok(positions) => positions,
+            Err(shared) => match &*shared {
+                Positions::U8(of) => Positions::U8(of.try_clone()?),
+                Positions::U16(of) => Positions::U16(of.try_clone()?),
+                Positions::U32(of) => Positions::U32(of.try_clone()?),
+            },
+        };
+        turn(&mut positions)?;
+        Ok(ElemGraph { positions: Arc::new(positions), ..self })
     }
 }

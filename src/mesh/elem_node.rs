@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 /// Element-node connectivity `[elem, i]` -> local node, packed, `i` fastest. All elements have the same number of
 /// nodes. Clones share the nodes, so that graphs and plans of an assembly keep the table that they were made for.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct ElemNode<M: MemorySpace = HostMemory> {
     nodes: Arc<M::Array<LocalOrdinal>>,
     elem_count: usize,
@@ -167,6 +167,12 @@ impl<M: MemorySpace> ElemNode<M> {
     /// Returns the number of nodes, owned and ghost; ids in the table are below it.
     pub fn node_count(&self) -> usize {
         self.node_count
+    }
+}
+
+impl<M: MemorySpace> Clone for ElemNode<M> {
+    fn clone(&self) -> Self {
+        ElemNode { nodes: self.nodes.clone(), ..*self }
     }
 }
 

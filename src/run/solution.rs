@@ -6,7 +6,7 @@ use crate::mesh::Mesh;
 use crate::space::{ExecutionSpace, HostMemory, MemorySpace};
 
 /// Mesh, field and report of a run.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Solution<M: MemorySpace = HostMemory> {
     /// This rank's part of the mesh: owned nodes first, then ghosts.
     pub mesh: Mesh<M>,

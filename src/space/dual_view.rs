@@ -34,7 +34,7 @@ enum Newer {
 /// assert_eq!(view.host()?, [7.0, 5.0, 3.0]);
 /// # Ok::<(), minifenl::Error>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct DualView<T: Item, S: ExecutionSpace> {
     space: S,
     host: Vec<T>,

@@ -68,7 +68,7 @@ use std::fmt::Debug;
 /// A kind of memory: its types of arrays and views.
 pub trait MemorySpace: Clone + Copy + Debug + Default + Send + Sync + 'static {
     /// An owned array of `T`.
-    type Array<T: Item>: Clone + Debug + Send + Sync;
+    type Array<T: Item>: Debug + Send + Sync;
 
     /// The items of an array whose length stays: a slice on the host, the array itself on a GPU.
     type Slice<T: Item>: ?Sized + Debug + Send + Sync;

@@ -115,3 +115,15 @@ impl<V: Item, M: MemorySpace> CrsMatrix<V, M> {
         &self.values
     }
 }
+
+#[cfg(feature = "cuda")]
+impl<V: Item> CrsMatrix<V, crate::space::CudaMemory> {
+    /// Copies the values on the device; both matrices share the graph.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) when the memory is not available, [`Error::Device`](crate::Error::Device)
+    /// when the GPU fails.
+    pub fn try_clone(&self) -> Result<Self> {
+        Ok(CrsMatrix { graph: self.graph.clone(), values: self.values.try_clone()? })
+    }
+}

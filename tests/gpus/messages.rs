@@ -172,7 +172,7 @@ pub(super) fn products(comm: &dyn Communicator, space: &Cuda) -> Result<()> {
             made.update(space, &a)?;
             slices = Some(made);
         }
-        let crs = DeviceCrs::from(a.clone());
+        let crs = DeviceCrs::from(on_cpu.upload(space)?);
         let stored: &dyn Operator<Cuda> = slices.as_ref().map_or(&crs, |slices| slices);
         let mut undivided: Option<(Vec<f64>, f64)> = None;
         for transport in TRANSPORTS {

@@ -80,16 +80,16 @@ fn vector_operations_and_products_work_on_parts() {
 #[test]
 fn cg_solves_for_a_part_from_a_part() {
     let (space, a, b) = (Threads::new(2).unwrap(), matrix(), wave(N, 0.9));
-    let jacobi = Jacobi::new(&space, &a.diagonal().unwrap()).unwrap();
+    let jacobi = &mut Jacobi::new(&space, &a.diagonal().unwrap()).unwrap();
     let params = CgParams::new(1e-10, 200);
     for (variant, name) in CgVariant::ALL {
         let mut work = CgWorkspace::of_variant(&space, N, N, variant).unwrap();
         let (mut own, mut long, mut from) = (vec![0.0; N], inside(&vec![0.0; N]), inside(&b));
-        let mut system = LinearSystem { operator: &a, preconditioner: &mut jacobi.clone(), comm: &Solo, rhs: &b[..] };
+        let mut system = LinearSystem { operator: &a, preconditioner: jacobi, comm: &Solo, rhs: &b[..] };
         let expected = cg(&space, &mut system, &mut own, params, &mut work, &mut |_, _| {}).unwrap();
         let residual = true_residual(&space, &system, &own, &mut work).unwrap();
         let rhs = &*part(&mut from);
-        let mut system = LinearSystem { operator: &a, preconditioner: &mut jacobi.clone(), comm: &Solo, rhs };
+        let mut system = LinearSystem { operator: &a, preconditioner: jacobi, comm: &Solo, rhs };
         let found = cg(&space, &mut system, part(&mut long), params, &mut work, &mut |_, _| {}).unwrap();
         assert_eq!(
             (found, true_residual(&space, &system, part(&mut long), &mut work).unwrap()),

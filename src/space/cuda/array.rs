@@ -63,9 +63,13 @@ impl<T: Item> CudaArray<T> {
             .or_device("cuMemcpyDtoDAsync")
     }
 
-    pub(super) fn copied(&self, stream: &Arc<Stream>) -> Result<Self> {
-        let mut array = Self::unfilled(stream, self.len)?;
-        array.copy(stream, self, self.len)?;
+    /// Copies the array on the device, after the work enqueued so far.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`] when the memory is not available, [`Error::Device`] when the GPU fails.
+    pub fn try_clone(&self) -> Result<Self> {
+        let mut array = Self::unfilled(&self.stream, self.len)?;
+        array.copy(&self.stream, self, self.len)?;
         Ok(array)
     }
 
@@ -86,7 +90,7 @@ impl<T: Item> CudaArray<T> {
 
     /// Copies a truncated array to one without the memory of the dropped items.
     pub(crate) fn exact(self) -> Result<Self> {
-        if self.len == self.capacity { Ok(self) } else { self.copied(&self.stream) }
+        if self.len == self.capacity { Ok(self) } else { self.try_clone() }
     }
 
     /// Returns the size in bytes.
@@ -109,16 +113,6 @@ fn too_large(stream: &Stream, bytes: usize) -> Error {
 impl<T: Item> fmt::Debug for CudaArray<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "CudaArray<{}>[{}] on {:?}", std::any::type_name::<T>(), self.len, self.stream.device)
-    }
-}
-
-impl<T: Item> Clone for CudaArray<T> {
-    /// Copies on the device.
-    ///
-    /// # Panics
-    /// Panics if the GPU is out of memory, where a `Vec` aborts.
-    fn clone(&self) -> Self {
-        self.copied(&self.stream).expect("memory for a copy of an array on the GPU")
     }
 }
 

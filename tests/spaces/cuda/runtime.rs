@@ -11,7 +11,7 @@ fn copies_of_every_length_come_back() {
         let data = wave(len, 0.37);
         let array = space.upload(&data).unwrap();
         assert_eq!(space.download(&array).unwrap(), data);
-        assert_eq!(space.download(&array.clone()).unwrap(), data);
+        assert_eq!(space.download(&array.try_clone().unwrap()).unwrap(), data);
         let bytes: Vec<u8> = (0..len).map(|i| (i * 7 % 251) as u8).collect();
         assert_eq!(space.download(&space.upload(&bytes).unwrap()).unwrap(), bytes);
     }

@@ -242,7 +242,7 @@ fn values_are_rounded_and_refused_if_too_large() {
         let mut large = a.clone();
         large.parts_mut().1[0] = 3.5e38;
         let large_values = space.upload(large.values()).unwrap();
-        let mut large = there.clone();
+        let mut large = CrsMatrix::zeros_on(&space, there.graph().clone()).unwrap();
         *large.parts_mut().1 = large_values;
         let error = slices.update(&space, &large).unwrap_err().to_string();
         assert!(error.contains("1 values are too large"), "{format}: {error}");

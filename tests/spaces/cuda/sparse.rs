@@ -186,7 +186,7 @@ fn products_with_dots_agree_with_serial() {
 /// A copy of a matrix in a format.
 pub fn stored<V: DeviceValue>(space: &Cuda, format: Format, a: &CrsMatrix<V, CudaMemory>) -> Box<dyn Operator<Cuda>> {
     if format == Format::Crs {
-        return Box::new(DeviceCrs::from(a.clone()));
+        return Box::new(DeviceCrs::from(a.try_clone().unwrap()));
     }
     let mut slices = SlicedEll::<V>::new(space, format == Format::Symmetric, a.graph()).unwrap();
     slices.update(space, a).unwrap();

@@ -29,10 +29,10 @@ fn check<S: Space>(space: &S) {
             assert_eq!(found.len(), expected.len());
             assert!(found.iter().zip(expected).all(|(a, b)| near(*a, *b)), "{n}: {}", space.label());
         };
-        let mut out = y_there.clone();
+        let mut out = at(&y);
         space.for_items(n, &Axpby { a: 0.75, b: 0.25 }, [slice(&x_there)], [S::Memory::slice_mut(&mut out)]).unwrap();
         same(&space.download(&out).unwrap(), &both);
-        let mut out = y_there.clone();
+        let mut out = at(&y);
         native.axpby(n, 0.75, slice(&x_there), 0.25, S::Memory::slice_mut(&mut out)).unwrap();
         same(&space.download(&out).unwrap(), &both);
         let inputs = [slice(&x_there), slice(&y_there)];

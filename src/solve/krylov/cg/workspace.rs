@@ -12,7 +12,7 @@ pub(super) const REFRESH: usize = 64;
 pub(super) const REPLACEMENTS: usize = 2;
 
 /// Vectors and scalars of CG, allocated once and used by every solve.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct CgWorkspace<S: CgSteps> {
     pub(super) variant: CgVariant,
     p: Array<S, f64>,

@@ -31,7 +31,7 @@ use crate::sparse::{CrsMatrix, Spmv, inverse_of_blocks, inverse_of_diagonal};
 /// assert!(x.iter().all(|x| (x - 1.0).abs() < 1e-7), "{x:?}");
 /// # Ok::<(), minifenl::Error>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Jacobi<S: ExecutionSpace> {
     inverse: CrsMatrix<f64, S::Memory>,
 }

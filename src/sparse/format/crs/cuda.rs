@@ -9,7 +9,7 @@ use crate::sparse::kernel_files::SLICES;
 use crate::sparse::{CrsMatrix, DeviceValue, FormatCopy, Lanes, Operator, RowProduct};
 
 /// A matrix in CRS on a GPU, and how many threads share a row of its products.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct DeviceCrs<V: DeviceValue = f64> {
     /// The matrix.
     pub matrix: CrsMatrix<V, CudaMemory>,

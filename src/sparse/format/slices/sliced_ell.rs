@@ -36,7 +36,7 @@ const WARPS: u32 = 4;
 
 /// A matrix in sliced ELL storage. The pattern is laid out once per graph; the values are replaced as often as they
 /// change.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct SlicedEll<V: DeviceValue> {
     pub(super) graph: Arc<CrsGraph<CudaMemory>>,
     pub(super) stored: Columns,
