@@ -92,7 +92,7 @@ fn main() -> Result<()> {
     let mut kernel = CudaEquationKernel::new(&gpu, &EquationText::of(&equation), &tables)?;
     let mut fill = CudaFill::new(&gpu, Strategy::Gather, &graph)?;
     run(&gpu, &graph, &fixed, |matrix, solution, residual| {
-        let input = EquationInput { elem_node, node_coord, solution };
+        let input = EquationInput { elem_node, node_coord, solution, given: &[] };
         fill.assemble_equation(&gpu, &mut kernel, input, matrix, residual)
     })
 }

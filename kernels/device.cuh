@@ -44,6 +44,11 @@ template <class N> struct Weak {
     Array<N, 3> flux;
     N source;
 };
+// `Point` of the host: coordinates, unit normal of an element of the boundary, given fields.
+template <class N, int K> struct QuadraturePoint {
+    Array<N, 3> x, normal;
+    Array<Field<N>, K> given;
+};
 template <class N> __device__ Field(Array<N, 3>, N) -> Field<N>;
 template <class F, class N> __device__ Field(FromFn<F>, N) -> Field<N>;
 template <class N> __device__ Weak(Array<N, 3>, N) -> Weak<N>;
@@ -122,18 +127,29 @@ INLINE Dual signum(const Dual& a) { return Dual(signum(a.value)); }
 INLINE Dual smaller(const Dual& a, const Dual& b) { return a.value < b.value ? a : b; }
 INLINE Dual larger(const Dual& a, const Dual& b) { return a.value < b.value ? b : a; }
 
+// Coordinates, or a point, without derivatives.
+INLINE Array<Dual, 3> without_slopes(const Array<double, 3>& x) { return {{Dual(x[0]), Dual(x[1]), Dual(x[2])}}; }
+template <int K> INLINE QuadraturePoint<Dual, K> without_slopes(const QuadraturePoint<double, K>& at) {
+    QuadraturePoint<Dual, K> point = {without_slopes(at.x), without_slopes(at.normal), {}};
+#pragma unroll
+    for (int k = 0; k < K; k++) {
+        if constexpr (K > 0) point.given[k] = {without_slopes(at.given[k].grad), Dual(at.given[k].value)};
+    }
+    return point;
+}
+
 // Calls put(c, d, slope) for the derivative of component c by component d at a point, by hand if the equation states it, else by
-// dual numbers: one evaluation per component. Twin of `Equation::slopes`.
-template <int D, bool BY_HAND, class E, class Put>
-INLINE void each_slope(const E& equation, const Array<double, 3>& x, const Array<Field<double>, D>& u, Put put) {
+// dual numbers: one evaluation per component. Twin of `Equation::slopes`, and of `EquationAt::slopes`.
+template <int D, bool BY_HAND, class E, class At, class Put>
+INLINE void each_slope(const E& equation, const At& at, const Array<Field<double>, D>& u, Put put) {
     if constexpr (BY_HAND) {
-        auto slopes = equation.slopes(x, u);
+        auto slopes = equation.slopes(at, u);
 #pragma unroll
         for (int c = 0; c < D; c++)
 #pragma unroll
             for (int d = 0; d < D; d++) put(c, d, slopes[c][d]);
     } else {
-        Array<Dual, 3> point = {{Dual(x[0]), Dual(x[1]), Dual(x[2])}};
+        auto point = without_slopes(at);
 #pragma unroll
         for (int d = 0; d < D; d++) {
             Array<Field<Dual>, D> dual;

@@ -3,6 +3,8 @@
 //     Statement       the equation's struct, whose numbers are `parameters`
 //     NODES, POINTS, DOFS, BLOCK (nodes along an edge of a tile), GROUP (elements per block at the points), AXES (dimensions of the
 //     element), HAS_SLOPES, SYMMETRIC, FUSED and LAYERS (macros)
+//     AT_POINT and GIVEN (macros)    whether it is an EquationAt, and its number of given fields
+//     BOUNDARY        whether elements are faces of cells, or lines around a mesh in the plane
 //     nonzero(pair)   bits 4 i + j of the derivatives that are not zero, pair = DOFS c + d
 //     MAPPED          bits 4 k + j of C that are not zero for a pair
 //
@@ -24,7 +26,7 @@
 // One thread per element. Element i goes to column `column` + i of `capacity` columns.
 KERNEL __launch_bounds__(THREADS)
     store_equation(u64 count, u64 column, u64 capacity, const u32* elem_node, const double* node_coord, const double* solution,
-                   const double* parameters, const double* from, double* matrices, double* residuals) {
+                   const double* parameters, const Given given, const double* from, double* matrices, double* residuals) {
     __shared__ Tables tables;
     load_tables(tables, from);
     u64 item = thread_index();
@@ -58,7 +60,7 @@ KERNEL __launch_bounds__(THREADS)
 #pragma unroll
             for (int k = 0; k < TERMS * TERMS; k++) slopes[c][d][k / TERMS][k % TERMS] = of[k / TERMS][k % TERMS];
         };
-        at_point(equation, tables, p, nodal, put_weak, put_slope);
+        at_point(equation, tables, p, nodal, ElementGiven{given, elem_node + item * NODES, item}, put_weak, put_slope);
         const auto& basis = tables.basis[read_again(p)];
 #pragma unroll
         for (int n = 0; n < NODES; n++) {
@@ -92,7 +94,7 @@ KERNEL __launch_bounds__(THREADS)
 // C and W at the points of `count` elements: work[(ITEMS p + item) cells + element].
 KERNEL __launch_bounds__(THREADS)
     equation_points(u64 count, u64 cells, const u32* elem_node, const double* node_coord, const double* solution,
-                    const double* parameters, const double* from, double* work) {
+                    const double* parameters, const Given given, const double* from, double* work) {
     const Statement equation = *(const Statement*)parameters;
     each_point(count, elem_node, node_coord, solution, from, [&](const Tables& tables, u64 elem, int p, ElementNodes nodal) {
         double* own = work + (u64(p) * ITEMS * cells + elem);
@@ -106,7 +108,7 @@ KERNEL __launch_bounds__(THREADS)
                 if (has_any(k / TERMS, k % TERMS)) own[((DOFS * c + d) * TERMS * TERMS + k) * cells] = of[k / TERMS][k % TERMS];
             }
         };
-        at_point(equation, tables, p, nodal, put_weak, put_slope);
+        at_point(equation, tables, p, nodal, ElementGiven{given, elem_node + elem * NODES, elem}, put_weak, put_slope);
     });
 }
 

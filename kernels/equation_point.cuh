@@ -48,17 +48,69 @@ INLINE void transform(int c, int d, const Slope<double>& slope, const double (&i
     out[DIM][DIM] = has(c, d, DIM, DIM) ? measure * slope[DIM][DIM] : 0;
 }
 
+// What the equation is evaluated at: coordinates, or a point with its normal and given fields.
+#if AT_POINT
+using Where = QuadraturePoint<double, GIVEN>;
+INLINE Point& coords_of(Where& at) { return at.x; }
+#else
+using Where = Point;
+INLINE Point& coords_of(Where& at) { return at; }
+#endif
+
+// A given field; twin of src/fill/cuda/given.rs. Its values are those of nodes, [stride node + first], of elements, or of points
+// [element][point].
+enum : u32 { OF_NODES, OF_ELEMENTS, OF_POINTS };
+struct GivenField {
+    const double* values;
+    u32 place, stride;
+    u64 first;
+};
+struct Given {
+    GivenField field[GIVEN > 0 ? GIVEN : 1];
+};
+// The same of an element with its nodes.
+struct ElementGiven {
+    const Given& fields;
+    const u32* nodes;
+    u64 elem;
+};
+
+// Returns gradient and value of a given field at point p of an element.
+INLINE Field<double> given_at(const Tables& tables, int p, const double (&inverse)[DIM][DIM], const GivenField& field, const u32* nodes,
+                              u64 elem) {
+    Field<double> at = {};
+    if (field.place != OF_NODES) {
+        at.value = __ldg(field.values + (field.place == OF_POINTS ? POINTS * elem + p : elem));
+        return at;
+    }
+    double slope[DIM] = {};
+#pragma unroll(NODES <= 10 ? NODES : 3)
+    for (int m = 0; m < NODES; m++) {
+        double value = __ldg(field.values + (field.stride * u64(__ldg(nodes + m)) + field.first));
+        const double(&g)[TERMS] = tables.basis[p][m];
+        at.value += value * g[DIM];
+#pragma unroll
+        for (int b = 0; b < DIM; b++) slope[b] += value * g[b];
+    }
+#pragma unroll
+    for (int a = 0; a < DIM; a++) at.grad[a] = inverse[0][a] * slope[0] + inverse[1][a] * slope[1] + inverse[2][a] * slope[2];
+    return at;
+}
+
 // A point of an element: the unknowns there, inverse[b][a] = d xi_b / d x_a, and measure = w det J.
 struct State {
-    Point x;
+    Where where;
     Fields u;
     double inverse[DIM][DIM], measure;
 };
 
 // Returns the state at point p of an element, whose coordinates and unknowns nodal(m, x, u) gives. An element of fewer than three
-// dimensions lies along the first axes; NaN if its nodes differ along the others.
-template <class Nodal> INLINE State state_at(const Tables& tables, int p, Nodal nodal) {
+// dimensions lies along the first axes, and a line of a boundary in the plane of the first two; NaN if its nodes differ along the others.
+template <class Nodal> INLINE State state_at(const Tables& tables, int p, Nodal nodal, const ElementGiven& given) {
+    // Axes of the mesh.
+    constexpr int FLAT = AXES + (BOUNDARY ? 1 : 0);
     State at = {};
+    Point& x = coords_of(at.where);
     // columns[b][a] = d x_a / d xi_b
     double columns[DIM][DIM] = {}, slope[DOFS][DIM] = {}, first[DIM] = {};
     bool flat = true;
@@ -67,14 +119,14 @@ template <class Nodal> INLINE State state_at(const Tables& tables, int p, Nodal 
         double coords[DIM], unknowns[DOFS];
         nodal(m, coords, unknowns);
 #pragma unroll
-        for (int a = AXES; a < DIM; a++) {
+        for (int a = FLAT; a < DIM; a++) {
             if (m == 0) first[a] = coords[a];
             flat = flat && coords[a] == first[a];
         }
         const double(&g)[TERMS] = tables.basis[p][m];
 #pragma unroll
         for (int a = 0; a < DIM; a++) {
-            at.x[a] += coords[a] * g[DIM];
+            x[a] += coords[a] * g[DIM];
 #pragma unroll
             for (int b = 0; b < DIM; b++) columns[b][a] += coords[a] * g[b];
         }
@@ -86,8 +138,20 @@ template <class Nodal> INLINE State state_at(const Tables& tables, int p, Nodal 
         }
     }
     // 1, or NaN.
+    const double one = double(flat) / double(flat);
+#if AT_POINT
+    // The unit normal t1 x t2 of faces, t1 x e_z of lines, completes the Jacobian: det J is the ratio of areas or lengths.
+    if constexpr (BOUNDARY) {
+        if (AXES == 1) columns[1][2] = one;
+        double(&normal)[DIM] = columns[2];
+        cross(columns[0], columns[1], normal);
+        double scale = 1 / sqrt(normal[0] * normal[0] + normal[1] * normal[1] + normal[2] * normal[2]);
 #pragma unroll
-    for (int a = AXES; a < DIM; a++) columns[a][a] = double(flat) / double(flat);
+        for (int a = 0; a < DIM; a++) at.where.normal[a] = normal[a] *= scale;
+    }
+#endif
+#pragma unroll
+    for (int a = BOUNDARY ? DIM : AXES; a < DIM; a++) columns[a][a] = one;
     double(&inverse)[DIM][DIM] = at.inverse;
     double determinant = determinant_inverse(columns, inverse);
     double reciprocal = 1 / determinant;
@@ -102,23 +166,28 @@ template <class Nodal> INLINE State state_at(const Tables& tables, int p, Nodal 
         for (int a = 0; a < DIM; a++) {
             at.u[c].grad[a] = inverse[0][a] * slope[c][0] + inverse[1][a] * slope[c][1] + inverse[2][a] * slope[c][2];
         }
+#if GIVEN > 0
+#pragma unroll
+    for (int k = 0; k < GIVEN; k++) at.where.given[k] = given_at(tables, p, inverse, given.fields.field[k], given.nodes, given.elem);
+#endif
     return at;
 }
 
 // Evaluates the equation at point p of an element as `state_at`. Calls put_weak(c, W_c) and put_slope(c, d, C_cd).
 template <class Nodal, class PutWeak, class PutSlope>
-INLINE void at_point(const Statement& equation, const Tables& tables, int p, Nodal nodal, PutWeak put_weak, PutSlope put_slope) {
-    const State at = state_at(tables, p, nodal);
+INLINE void at_point(const Statement& equation, const Tables& tables, int p, Nodal nodal, const ElementGiven& given, PutWeak put_weak,
+                     PutSlope put_slope) {
+    const State at = state_at(tables, p, nodal, given);
     const double(&inverse)[DIM][DIM] = at.inverse;
     const double measure = at.measure;
-    Array<Weak<double>, DOFS> weak = equation.weak(at.x, at.u);
+    Array<Weak<double>, DOFS> weak = equation.weak(at.where, at.u);
 #pragma unroll
     for (int c = 0; c < DOFS; c++) {
         double out[TERMS];
         integrand(weak[c], inverse, measure, measure, out);
         put_weak(c, out);
     }
-    each_slope<DOFS, HAS_SLOPES>(equation, at.x, at.u, [&](int c, int d, const Slope<double>& slope) {
+    each_slope<DOFS, HAS_SLOPES>(equation, at.where, at.u, [&](int c, int d, const Slope<double>& slope) {
         double out[TERMS][TERMS];
         transform(c, d, slope, inverse, measure, out);
         put_slope(c, d, out);

@@ -27,9 +27,10 @@ KERNEL __launch_bounds__(THREADS)
                      const double* parameters, const double* from, double* gradients, double* slopes, double* reactions,
                      double* fluxes, double* sources) {
     const Statement equation = *(const Statement*)parameters;
+    const Given none = {};
     each_point(count, elem_node, node_coord, solution, from, [&](const Tables& tables, u64 cell, int p, ElementNodes nodal) {
-        const State at = state_at(tables, p, nodal);
-        Array<Weak<double>, DOFS> weak = equation.weak(at.x, at.u);
+        const State at = state_at(tables, p, nodal, ElementGiven{none, elem_node, cell});
+        Array<Weak<double>, DOFS> weak = equation.weak(at.where, at.u);
 #pragma unroll
         for (int i = 0; i < DOFS; i++) {
 #pragma unroll
@@ -38,7 +39,7 @@ KERNEL __launch_bounds__(THREADS)
             }
             sources[i * cells * POINTS + place<1, 1>(cells, cell, 0, p, 0)] = at.measure * weak[i].source;
         }
-        each_slope<DOFS, HAS_SLOPES>(equation, at.x, at.u, [&](int i, int j, const Slope<double>& slope) {
+        each_slope<DOFS, HAS_SLOPES>(equation, at.where, at.u, [&](int i, int j, const Slope<double>& slope) {
 #pragma unroll(COLUMNS <= 10 ? NODES : 3)
             for (int n = 0; n < NODES; n++) {
                 // The gradient of phi and its value.

@@ -211,7 +211,7 @@ fn equations(space: &Cuda, table: &mut Table, edge: usize) -> Result<()> {
         let (mut matrix, mut residual) = (CrsMatrix::zeros_on(space, graph.crs.clone())?, space.zeros(nodes)?);
         let mut kernel = CudaEquationKernel::new(space, &text, &tables)?;
         let mut fill = CudaFill::new(space, fill::Strategy::Gather, &graph)?;
-        let input = EquationInput { elem_node, node_coord, solution: &space.upload(&vec![1.5; nodes])? };
+        let input = EquationInput { elem_node, node_coord, solution: &space.upload(&vec![1.5; nodes])?, given: &[] };
         let timing =
             clock::median(space, || fill.assemble_equation(space, &mut kernel, input, &mut matrix, &mut residual))?;
         // Values and residual out, tables, coordinates and unknowns in.

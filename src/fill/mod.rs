@@ -44,6 +44,7 @@ mod coo;
 #[cfg(feature = "cuda")]
 mod cuda;
 mod dirichlet;
+mod given;
 mod host;
 #[cfg(feature = "cuda")]
 mod kernel_files;
@@ -60,7 +61,8 @@ pub use coo::{Combinations, Coo, DistributedCoo, ElementIndices, ReducedPairs};
 pub use coo::{CudaCoo, DeviceIndices};
 #[cfg(feature = "cuda")]
 pub use cuda::{
-    CudaAssembly, CudaEquationKernel, CudaFill, CudaModelOperator, ElementMatrices, EquationInput, EquationText,
+    CudaAssembly, CudaEquationKernel, CudaFill, CudaGiven, CudaModelOperator, ElementMatrices, EquationInput,
+    EquationText,
 };
 pub use dirichlet::{Boundary, Dirichlet};
 pub use host::{

@@ -16,12 +16,11 @@ use crate::space::{StepTimes, Threads, try_zeroed};
 use crate::sparse::CrsGraph;
 use crate::{Error, LocalOrdinal, Result, RowOffset};
 use rayon::prelude::*;
-use std::sync::Arc;
 
 impl Graph {
     /// Returns the graph of `dofs` dofs per node, numbered `dofs * node + component`. Elements have `dofs` times as
     /// many nodes, each node's components side by side. It equals the graph of such a table, which takes several
-    /// times as long to build.
+    /// times as long to build. Graphs of [`build_groups`](super::build_groups) share their pattern of dofs, too.
     ///
     /// ```
     /// use minifenl::{graph, mesh::ElemNode, space::Threads};
@@ -42,14 +41,14 @@ impl Graph {
         check_dofs(dofs, self.crs.columns(), self.elem.elem_node().as_slice().len())?;
         let mut step_times = StepTimes::default();
         let elem_node = table(space, self.elem.elem_node(), dofs)?;
-        let crs = pattern(space, &self.crs, dofs)?;
+        let crs = self.crs.of_dofs(dofs, || pattern(space, &self.crs, dofs))?;
         step_times.mark(step::COLUMNS);
         let positions = with_position_type!(self.crs.longest_row() * dofs, P => {
             with_positions!(self.elem.positions(), old => positions::<_, P>(space, self.elem.nodes_per_elem(), old, dofs)?)
         });
         let elem = ElemGraph::from_parts(elem_node, positions, &crs);
         step_times.mark(step::ELEM_GRAPH);
-        Ok(Graph { crs: Arc::new(crs), elem, step_times, map_stats: None })
+        Ok(Graph { crs, elem, step_times, map_stats: None })
     }
 }
 
@@ -139,8 +138,9 @@ fn positions<A: Position, P: Position>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::graph::build;
+    use crate::graph::{build, build_groups};
     use crate::space::{Serial, Threads};
+    use std::sync::Arc;
 
     /// The graph of the table of dofs, built as any other.
     fn check(name: &str, nodes: &ElemNode, rows: usize) {
@@ -168,6 +168,20 @@ mod tests {
         // Positions of nodes fit one byte, those of dofs need two.
         let star = ElemNode::new((1..=100u32).flat_map(|ray| [ray, 0]).collect(), 2, 101).unwrap();
         check("star", &star, 101);
+    }
+
+    #[test]
+    fn groups_share_their_pattern_of_dofs() {
+        let tables = [ElemNode::new(vec![0, 1, 2], 3, 4).unwrap(), ElemNode::new(vec![1, 2, 2, 3], 2, 4).unwrap()];
+        let groups = build_groups(&Serial, &[&tables[0], &tables[1]], 4, Strategy::Sort).unwrap();
+        let [of_cells, of_lines] = [0, 1].map(|group| groups[group].with_dofs(&Serial, 2).unwrap());
+        assert!(Arc::ptr_eq(&of_cells.crs, &of_lines.crs) && of_lines.elem.is_in(&of_cells.crs));
+        let single = groups[0].with_dofs(&Serial, 1).unwrap();
+        assert!(*single.crs == *groups[0].crs && of_cells.crs.rows() == 8);
+        // Patterns are not kept alive.
+        let weak = Arc::downgrade(&single.crs);
+        drop(single);
+        assert!(weak.upgrade().is_none());
     }
 
     #[test]

@@ -7,6 +7,7 @@ use crate::space::{ExecutionSpace, HostMemory, MemorySpace};
 use crate::{Error, LocalOrdinal, Result, RowOffset, error::check_length};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 /// Number of the next graph.
 static NEXT: AtomicU64 = AtomicU64::new(0);
@@ -21,6 +22,8 @@ pub struct CrsGraph<M: MemorySpace = HostMemory> {
     entries: M::Array<LocalOrdinal>,
     /// The same for copies, in any memory: graphs do not change.
     number: u64,
+    /// The pattern of several dofs per node that was last made of this one, while it lives.
+    of_dofs: Arc<Mutex<Weak<CrsGraph<M>>>>,
 }
 
 impl CrsGraph {
@@ -117,7 +120,21 @@ impl<M: MemorySpace> CrsGraph<M> {
         row_map: M::Array<RowOffset>,
         entries: M::Array<LocalOrdinal>,
     ) -> Self {
-        CrsGraph { rows, columns, nnz, row_map, entries, number: NEXT.fetch_add(1, Relaxed) }
+        let number = NEXT.fetch_add(1, Relaxed);
+        CrsGraph { rows, columns, nnz, row_map, entries, number, of_dofs: Arc::default() }
+    }
+
+    /// Returns the pattern of `dofs` dofs per node: the one that was last made, if it still lives, or that of `make`. So graphs
+    /// of several groups of elements have one pattern of dofs, as they have one of nodes.
+    pub(crate) fn of_dofs(&self, dofs: usize, make: impl FnOnce() -> Result<Self>) -> Result<Arc<Self>> {
+        let kept = || self.of_dofs.lock().unwrap_or_else(PoisonError::into_inner);
+        let last = kept().upgrade();
+        if let Some(last) = last.filter(|last| (last.rows, last.columns) == (dofs * self.rows, dofs * self.columns)) {
+            return Ok(last);
+        }
+        let made = Arc::new(make()?);
+        *kept() = Arc::downgrade(&made);
+        Ok(made)
     }
 
     /// Returns whether both are copies of one graph, in any memory: clones and uploads. Graphs that were built apart are none, even

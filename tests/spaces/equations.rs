@@ -3,7 +3,9 @@
 pub use bratu::Bratu;
 pub use drift::Drift;
 pub use energy::Energy;
+pub use exchange::Exchange;
 pub use layered::Layered;
+pub use seepage::Seepage;
 
 #[minifenl::device]
 pub mod bratu {
@@ -161,6 +163,65 @@ pub mod layered {
                         + bent(roots[c], u[c].value),
                 }
             })
+        }
+    }
+}
+
+/// One unknown and three given fields: the solution of an earlier step, a conductivity and an internal variable.
+#[minifenl::device]
+pub mod seepage {
+    use minifenl::element::equations::{EquationAt, Field, Point, Weak};
+    use minifenl::space::lanes::Number;
+
+    #[derive(Debug)]
+    pub struct Seepage {
+        pub dt: f64,
+    }
+
+    impl EquationAt<1, 3> for Seepage {
+        fn weak<N: Number>(&self, at: Point<N, 3>, [u]: [Field<N>; 1]) -> [Weak<N>; 1] {
+            let [old, k, inner] = at.given;
+            let strength = k.value * (N::from(1.0) + u.value * u.value);
+            let [a, b, c] = u.grad;
+            let [d, e, f] = old.grad;
+            let flux = [strength * a + d, strength * b + inner.value * e, strength * c - f];
+            [Weak { flux, source: (u.value - old.value) / N::from(self.dt) + at.x[0] * inner.value * u.value.sin() }]
+        }
+    }
+}
+
+/// Exchange of two unknowns with surroundings on a boundary, and pressure along the normal; derivatives by hand.
+#[minifenl::device]
+pub mod exchange {
+    use minifenl::element::equations::{EquationAt, Field, Point, Slope, Weak};
+    use minifenl::space::lanes::Number;
+
+    #[derive(Debug)]
+    pub struct Exchange {
+        pub ambient: f64,
+    }
+
+    impl EquationAt<2, 1> for Exchange {
+        fn weak<N: Number>(&self, at: Point<N, 1>, u: [Field<N>; 2]) -> [Weak<N>; 2] {
+            let [h] = at.given;
+            let along = u[0].grad.map(|slope| h.value * slope);
+            let none = N::from(0.0);
+            let (out, pressure) = (at.normal[0] + at.x[2] * at.normal[2], u[1].value * at.normal[1]);
+            [
+                Weak { flux: along, source: h.value * (u[0].value - N::from(self.ambient)) + out },
+                Weak { flux: [none, none, none], source: pressure + h.grad[0] },
+            ]
+        }
+
+        fn slopes<N: Number>(&self, at: Point<N, 1>, _: [Field<N>; 2]) -> [[Slope<N>; 2]; 2] {
+            let [h] = at.given;
+            let none = N::from(0.0);
+            let mut slopes = [[[[none; 4]; 4]; 2]; 2];
+            for axis in 0..4 {
+                slopes[0][0][axis][axis] = h.value;
+            }
+            slopes[1][1][3][3] = at.normal[1];
+            slopes
         }
     }
 }

@@ -28,7 +28,7 @@ impl Context {
         let mut context = Context::default();
         context.structs.insert("Field".into(), names(["grad", "value"]));
         context.structs.insert("Weak".into(), names(["flux", "source"]));
-        context.types.extend(["Field", "Weak", "Slope"].map(String::from));
+        context.types.extend(["Field", "Weak", "Slope", "Point"].map(String::from));
         for item in items {
             match item {
                 Item::Struct(of) => {

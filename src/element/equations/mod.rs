@@ -40,9 +40,9 @@ pub use heat::{AdvectedHeat, Heat};
 pub use jacobian::{Jacobian, WithJacobian};
 pub(crate) use model::on_scalar;
 pub use model::{Model, ModelEquation, Scalar};
-pub use structure::depends_on_unknowns;
 #[cfg(feature = "cuda")]
-pub(crate) use structure::{Flux, nonzero_terms};
+pub(crate) use structure::Flux;
+pub use structure::depends_on_unknowns;
 pub(crate) use structure::{has_value_terms, is_symmetric, noise_slopes, nonzero, symmetric_slopes};
 pub use wave::Wave;
 pub(crate) use weak::Alone;

@@ -12,13 +12,8 @@ use std::array;
 
 /// Bits of derivatives by a value, or of a source.
 const VALUE_TERMS: u16 = 0b1111_1000_1000_1000;
-/// Returns, for each pair (c, d) of components, a mask of nonzero derivatives: bit 4 i + j.
-#[cfg(feature = "cuda")]
-pub(crate) fn nonzero_terms<E: Equation<D>, const D: usize>(equation: &E) -> [[u16; D]; D] {
-    nonzero(&noise_slopes(&Alone(equation)))
-}
 
-/// The masks of derivatives.
+/// Returns, for each pair (c, d) of components, a mask of nonzero derivatives: bit 4 i + j.
 pub(crate) fn nonzero<const D: usize>(slopes: &Slopes<D>) -> [[u16; D]; D] {
     let is_nonzero = |value: Residue| u16::from(value != Residue::ZERO);
     let bits = |slope: Slope<Residue>| (0..16).map(|k| is_nonzero(slope[k / 4][k % 4]) << k).sum();

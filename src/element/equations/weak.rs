@@ -89,8 +89,6 @@ pub struct Point<N, const K: usize> {
 }
 
 /// An equation of `D` unknowns per node that reads `K` given fields.
-///
-/// The same on a GPU needs the given fields as unknowns or as functions of x: its kernels take an [`Equation`].
 pub trait EquationAt<const D: usize, const K: usize>: Sync {
     /// Returns flux and source of each component at a point.
     fn weak<N: Number>(&self, at: Point<N, K>, u: [Field<N>; D]) -> [Weak<N>; D];

@@ -19,6 +19,7 @@ use super::tensor_cores::TensorContraction;
 use super::windows::Batch;
 use super::worksets::Worksets;
 use super::{CudaFill, Method};
+use crate::contraction::Sum;
 use crate::element::equations::Heat;
 use crate::element::{BasisTables, ElementType};
 use crate::error::{check_at_least, check_length};
@@ -41,6 +42,8 @@ enum Kernels {
 pub struct CudaEquationKernel {
     kernels: Kernels,
     shape: ElementShape,
+    /// Number of given fields.
+    given: usize,
     /// Matrices and residuals of all elements, for strategies other than `Gather`.
     stored: Option<Arrays>,
 }
@@ -71,7 +74,7 @@ impl CudaEquationKernel {
         }
         check_length(NAME, "tables (values)", tables.values.len(), nodes * points)?;
         check_length(NAME, "tables (gradients)", tables.gradients.len(), nodes * points)?;
-        let shape = ElementShape::new(dofs, text.is_symmetric(), tables)?;
+        let shape = text.shape(tables)?;
         let kernels = if let Some(workset) = workset {
             Kernels::OfWorksets(Box::new(Worksets::new(space, text, shape, &shape.tables(tables), workset)?))
         } else if let Some(contraction) = TensorContraction::new(space, text, tables)? {
@@ -79,7 +82,7 @@ impl CudaEquationKernel {
         } else {
             Kernels::AtPoints(PointKernels::new(space, text, shape, tables)?)
         };
-        Ok(CudaEquationKernel { kernels, shape, stored: None })
+        Ok(CudaEquationKernel { kernels, shape, given: text.given(), stored: None })
     }
 
     /// Takes the kernels made for the heat equation on trilinear hexahedra, with derivatives by hand.
@@ -87,8 +90,8 @@ impl CudaEquationKernel {
     /// # Errors
     /// Those of [`new`](Self::new).
     pub fn fused(heat: Heat) -> Result<Self> {
-        let shape = ElementShape::new(1, true, &BasisTables::of(ElementType::Hex8))?;
-        Ok(CudaEquationKernel { kernels: Kernels::Fused(heat), shape, stored: None })
+        let shape = ElementShape::new(1, true, true, &BasisTables::of(ElementType::Hex8))?;
+        Ok(CudaEquationKernel { kernels: Kernels::Fused(heat), shape, given: 0, stored: None })
     }
 
     /// Compiles and loads the kernels, which otherwise happens at their first launch.
@@ -172,6 +175,29 @@ impl CudaFill {
         self.equation(NAME, kernel, input, system)
     }
 
+    /// Adds Jacobian and residual of an equation to `matrix` and `residual`, as [`assemble_equation`](Self::assemble_equation): those of
+    /// a boundary to those of the cells, of plans for the graphs of [`build_groups`](crate::graph::build_groups). By hardware additions.
+    ///
+    /// # Errors
+    /// Those of [`assemble_equation`](Self::assemble_equation), and [`Error::Invalid`] for a plan with another strategy than `Scatter`.
+    pub fn add_equation(
+        &mut self,
+        space: &Cuda,
+        kernel: &mut CudaEquationKernel,
+        input: EquationInput<'_>,
+        matrix: &mut CrsMatrix<f64, CudaMemory>,
+        residual: &mut CudaArray<f64>,
+    ) -> Result<()> {
+        const NAME: &str = "CudaFill::add_equation";
+        if matches!(self.method, Method::Gather(_)) {
+            return Err(Error::Invalid(format!("{NAME}: a plan with strategy gather: expected scatter")));
+        }
+        let (crs, values) = self.graph_of(NAME, matrix)?;
+        let places = self.places.clone();
+        let system = self.system(NAME, space, &places, RowLayout::of_graph(&crs), values, residual)?;
+        self.equation(NAME, kernel, input, SystemView { sum: Sum::Into, ..system })
+    }
+
     /// [`assemble_equation`](Self::assemble_equation) in any layout.
     pub(super) fn equation(
         &mut self,
@@ -187,6 +213,8 @@ impl CudaFill {
         check_at_least(name, "elem_node", elem_node.nodes().len(), elem_node.elem_count() * shape.nodes)?;
         check_at_least(name, "node_coord", input.node_coord.len(), elem_node.node_count())?;
         check_at_least(name, "solution", input.solution.len(), shape.dofs * elem_node.node_count())?;
+        check_length(name, "given (fields)", input.given.len(), kernel.given)?;
+        input.given.iter().try_for_each(|field| field.check(name, elem_node, shape.points))?;
         if system.layout.halves && !shape.symmetric {
             let expected = "expected an equation with symmetric element matrices, or the format pattern";
             return Err(Error::Invalid(format!("{name}: a matrix in the format symmetric: {expected}")));

@@ -2,12 +2,13 @@
 
 use super::apply_shape::ApplyShape;
 use super::element_shape::{ElementShape, is_standard};
-use crate::Result;
-use crate::element::equations::{Equation, Flux, Jacobian, Model, ModelEquation, Scalar, on_scalar};
-use crate::element::equations::{depends_on_unknowns, is_symmetric, nonzero_terms};
-use crate::element::{BasisTables, ElementType};
+use super::given::MOST_GIVEN;
+use crate::element::equations::{Alone, depends_on_unknowns, noise_slopes, nonzero, symmetric_slopes};
+use crate::element::equations::{Equation, EquationAt, Flux, Jacobian, Model, ModelEquation, Scalar, on_scalar};
+use crate::element::{BasisTables, DIM, ElementType};
 use crate::fill::kernel_files::{APPLY, EQUATION, FILL_CONTRACTION, INTREPID};
 use crate::space::{DeviceText, Layout};
+use crate::{Error, Result};
 use std::fmt::Write;
 
 /// Terms at a point: three axes and the value.
@@ -31,6 +32,10 @@ pub struct EquationText {
     /// Of each pair c, d of components, number D c + d: bits 4 i + j of the derivatives that are not zero.
     nonzero: Vec<u16>,
     flux: Flux,
+    /// Given fields of an [`EquationAt`].
+    given: Option<usize>,
+    /// Whether elements are those of a boundary.
+    on_boundary: bool,
 }
 
 impl EquationText {
@@ -38,18 +43,40 @@ impl EquationText {
     /// are zero, or equal by symmetry, and whether the flux is linear, is found by exact arithmetic: `slopes` by hand
     /// have to combine constants as `weak` does, or the kernels compute more than they have to.
     pub fn of<E: Equation<D> + DeviceText, const D: usize>(equation: &E) -> Self {
+        let text = Self::with_statement::<E, _, D, 0>(equation, &Alone(equation));
+        EquationText { is_tangent: depends_on_unknowns(equation), flux: Flux::of(equation), given: None, ..text }
+    }
+
+    /// Takes the text of an equation with given fields, as [`of`](Self::of). It has at most 10, which
+    /// [`EquationInput`](super::EquationInput) brings. Products without a matrix take an [`Equation`] only.
+    pub fn of_at<E: EquationAt<D, K> + DeviceText, const D: usize, const K: usize>(equation: &E) -> Self {
+        const { assert!(K <= MOST_GIVEN, "an equation on a GPU has at most 10 given fields") };
+        Self::with_statement::<E, E, D, K>(equation, equation)
+    }
+
+    fn with_statement<E: DeviceText, A: EquationAt<D, K>, const D: usize, const K: usize>(text: &E, at: &A) -> Self {
+        let slopes = noise_slopes(at);
         EquationText {
             dofs: D,
             name: E::NAME.into(),
             text: E::TEXT.into(),
-            parameters: equation.parameters(),
+            parameters: text.parameters(),
             has_slopes: E::METHODS.contains(&"slopes"),
             has_derivative: E::METHODS.contains(&"derivative"),
-            is_tangent: depends_on_unknowns(equation),
-            symmetric: is_symmetric(equation),
-            nonzero: nonzero_terms(equation).as_flattened().to_vec(),
-            flux: Flux::of(equation),
+            is_tangent: true,
+            symmetric: symmetric_slopes(&slopes),
+            nonzero: nonzero(&slopes).as_flattened().to_vec(),
+            flux: Flux::UNKNOWN,
+            given: Some(K),
+            on_boundary: false,
         }
+    }
+
+    /// Integrates over the boundary of a mesh: faces of cells, or lines around a mesh in the plane, as the host's
+    /// [`EquationKernel::on_boundary`](crate::fill::EquationKernel::on_boundary). A face whose normal turns over is not found.
+    #[must_use]
+    pub fn on_boundary(self) -> Self {
+        EquationText { on_boundary: true, ..self }
     }
 
     /// Takes the equation of a model, with its derivatives.
@@ -78,6 +105,24 @@ impl EquationText {
         &self.parameters
     }
 
+    /// Returns the number of given fields.
+    pub(super) fn given(&self) -> usize {
+        self.given.unwrap_or(0)
+    }
+
+    /// Returns the sizes of an element with these tables.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`] when the tables exceed the shared memory of a block, [`Error::Invalid`] for cells as a boundary.
+    pub(super) fn shape(&self, tables: &BasisTables) -> Result<ElementShape> {
+        if self.on_boundary && tables.element.dim() == DIM {
+            let message =
+                format!("equation on a boundary: `tables` are of {}, expected faces or lines", tables.element);
+            return Err(Error::Invalid(message));
+        }
+        ElementShape::new(self.dofs, self.symmetric, self.given.is_none(), tables)
+    }
+
     /// Returns the numbers as an array on a GPU: an equation without parameters has one, too.
     pub(super) fn parameters_on_device(&self) -> Vec<f64> {
         [self.parameters(), &[0.0]].concat()
@@ -88,7 +133,7 @@ impl EquationText {
     /// # Errors
     /// [`Error::TooLarge`](crate::Error::TooLarge) when the tables exceed the shared memory of a block.
     pub fn source(&self, tables: &BasisTables) -> Result<String> {
-        Ok(EQUATION.source(&self.front(&ElementShape::new(self.dofs, self.symmetric, tables)?)))
+        Ok(EQUATION.source(&self.front(&self.shape(tables)?)))
     }
 
     /// Returns the CUDA C++ of the contraction on tensor cores; `None` unless the elements are trilinear hexahedra with their
@@ -102,7 +147,7 @@ impl EquationText {
     /// # Errors
     /// As [`source`](Self::source).
     pub fn tables(&self, tables: &BasisTables) -> Result<Vec<f64>> {
-        Ok(ElementShape::new(self.dofs, self.symmetric, tables)?.tables(tables))
+        Ok(self.shape(tables)?.tables(tables))
     }
 
     /// Returns what stands in front of the kernels for elements of these tables.
@@ -110,10 +155,11 @@ impl EquationText {
         let mapped = self.nonzero.iter().fold(0, |mapped, &bits| mapped | mapped_terms(bits));
         let ElementShape { nodes, points, dim, block, fused, layers, dofs, .. } = shape;
         let (statement, symmetric, fused, group) = (self.statement(), self.symmetric, u8::from(*fused), shape.group());
+        let (boundary, at_point, given) = (self.on_boundary, u8::from(self.given.is_some()), self.given());
         format!(
             "{statement}constexpr int NODES = {nodes}, POINTS = {points}, DOFS = {dofs}, BLOCK = {block}, GROUP = {group}, AXES = {dim};\n\
              constexpr bool SYMMETRIC = {symmetric};\nconstexpr u32 MAPPED = {mapped}u;\n#define FUSED {fused}\n\
-             #define LAYERS {layers}\n"
+             constexpr bool BOUNDARY = {boundary};\n#define LAYERS {layers}\n#define AT_POINT {at_point}\n#define GIVEN {given}\n"
         )
     }
 
@@ -122,7 +168,7 @@ impl EquationText {
     /// # Errors
     /// As [`source`](Self::source).
     pub fn workset_source(&self, tables: &BasisTables, layout: Layout) -> Result<String> {
-        let shape = ElementShape::new(self.dofs, self.symmetric, tables)?;
+        let shape = self.shape(tables)?;
         Ok(INTREPID.source(&self.workset_front(&shape, layout)))
     }
 
@@ -141,7 +187,7 @@ impl EquationText {
     pub(super) fn contraction_front(&self, tables: &BasisTables) -> Option<String> {
         let (statement, Flux { isotropic, linear }) = (self.statement(), self.flux);
         let front = || format!("{statement}constexpr bool ISOTROPIC = {isotropic}, LINEAR = {linear};\n");
-        (self.dofs == 1 && self.symmetric && is_standard(ElementType::Hex8, tables)).then(front)
+        (self.dofs == 1 && self.symmetric && self.given.is_none() && is_standard(ElementType::Hex8, tables)).then(front)
     }
 
     /// Returns the CUDA C++ of the products without a matrix, for an element type.
@@ -166,8 +212,13 @@ impl EquationText {
         for (pair, bits) in self.nonzero.iter().enumerate() {
             write!(cases, "pair == {pair} ? {bits}u : ").unwrap_or_default();
         }
+        // `Point` of the module.
+        let point = match self.given {
+            Some(_) => "template <class N, int K> using Point = QuadraturePoint<N, K>;\n",
+            None => "",
+        };
         format!(
-            "#line 1 \"{name}\"\nnamespace equation_text {{\n{text}\n}}\nusing Statement = equation_text::{name};\n\
+            "#line 1 \"{name}\"\nnamespace equation_text {{\n{point}{text}\n}}\nusing Statement = equation_text::{name};\n\
              constexpr bool HAS_SLOPES = {has_slopes};\n__device__ constexpr u32 nonzero(int pair) {{ return {cases}0u; }}\n"
         )
     }

@@ -184,7 +184,7 @@ impl Assemble for Cuda {
         }
         let (layout, values) = system.matrix.assembled();
         let view = fill.system(NAME, self, &system.places, layout, values, residual)?;
-        fill.equation(NAME, kernel, EquationInput { elem_node, node_coord, solution: unknowns }, view)
+        fill.equation(NAME, kernel, EquationInput { elem_node, node_coord, solution: unknowns, given: &[] }, view)
     }
 
     fn inverse_diagonal(&self, system: &StoredSystem<Self>, inverse: &mut CudaArray<f64>) -> Result<()> {

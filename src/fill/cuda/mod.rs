@@ -22,6 +22,7 @@ mod equation;
 mod equation_text;
 mod gallery;
 mod gather;
+mod given;
 mod operator;
 mod places;
 mod points;
@@ -33,11 +34,13 @@ mod worksets;
 pub use equation::CudaEquationKernel;
 pub use equation_text::EquationText;
 pub use gallery::CudaAssembly;
+pub use given::CudaGiven;
 pub use operator::CudaModelOperator;
 pub use system::{ElementMatrices, EquationInput};
 
 use super::same_graph::{check_copy, check_elements};
 use super::{Additions, Strategy, step_of};
+use crate::contraction::Sum;
 use crate::error::{check_at_least, check_length};
 use crate::graph::{ElemGraph, Graph};
 use crate::space::cuda::{Cuda, CudaArray, CudaMemory};
@@ -191,7 +194,7 @@ impl CudaFill {
         check_tables(name, places, layout)?;
         check_length(name, "matrix", values.len(), self.len)?;
         check_at_least(name, "residual", residual.len(), self.rows)?;
-        Ok(SystemView { space, places, layout, values, residual })
+        Ok(SystemView { space, places, layout, values, residual, sum: Sum::Overwrite })
     }
 }
 

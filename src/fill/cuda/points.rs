@@ -9,6 +9,7 @@
 use super::EquationText;
 use super::element_shape::ElementShape;
 use super::gather::Arrays;
+use super::given::GivenWords;
 use super::system::{EquationInput, blocks};
 use crate::Result;
 use crate::element::BasisTables;
@@ -64,23 +65,25 @@ impl PointKernels {
         arrays: &mut Arrays,
     ) -> Result<()> {
         let shape = self.shape;
+        let given = |elem: usize| GivenWords::new(input.given, elem, shape.points);
         let nodes = |elem: usize| Argument::from_item(input.elem_node.nodes(), elem * shape.nodes);
         if shape.fused {
+            let given = given(elems.start);
             #[rustfmt::skip]
             let arguments = arguments![
                 elems.len() as u64, column as u64, capacity as u64, nodes(elems.start), input.node_coord, input.solution,
-                &self.parameters, &self.tables, &mut arrays.matrices, &mut arrays.residuals,
+                &self.parameters, given.argument(), &self.tables, &mut arrays.matrices, &mut arrays.residuals,
             ];
             let grid = Grid::cover(elems.len(), THREADS);
             return space.launch_specialised(&EQUATION, &self.front, "store_equation", grid, arguments);
         }
         self.make_room(space, elems.len())?;
         for first in elems.clone().step_by(self.cells) {
-            let count = self.cells.min(elems.end - first);
+            let (count, given) = (self.cells.min(elems.end - first), given(first));
             #[rustfmt::skip]
             let arguments = arguments![
-                count as u64, self.cells as u64, nodes(first), input.node_coord, input.solution, &self.parameters, &self.tables,
-                &mut self.work,
+                count as u64, self.cells as u64, nodes(first), input.node_coord, input.solution, &self.parameters,
+                given.argument(), &self.tables, &mut self.work,
             ];
             let grid = Grid::new(blocks(count.div_ceil(shape.group()))?, THREADS);
             space.launch_specialised(&EQUATION, &self.front, "equation_points", grid, arguments)?;

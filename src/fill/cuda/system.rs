@@ -1,5 +1,7 @@
 //! The tables that a fill on a GPU reads and the matrix and residual that it overwrites.
 
+use super::CudaGiven;
+use crate::contraction::Sum;
 use crate::element::DIM;
 use crate::element::equations::Heat;
 use crate::error::check_at_least;
@@ -29,6 +31,8 @@ pub struct EquationInput<'a> {
     pub node_coord: &'a CudaArray<[f64; DIM]>,
     /// Unknowns, `[D node + c]`.
     pub solution: &'a CudaArray<f64>,
+    /// Given fields of an [`EquationAt`](crate::element::equations::EquationAt), else none.
+    pub given: &'a [CudaGiven<'a>],
 }
 
 /// `Heat` of `kernels/element.cuh`.
@@ -45,6 +49,8 @@ pub(super) struct SystemView<'a> {
     pub layout: RowLayout<'a>,
     pub values: &'a mut CudaArray<f64>,
     pub residual: &'a mut CudaArray<f64>,
+    /// What happens to the numbers that stand there.
+    pub sum: Sum,
 }
 
 impl<'a> SystemView<'a> {
@@ -52,8 +58,11 @@ impl<'a> SystemView<'a> {
         self.places.elem_node()
     }
 
-    /// Zeroes values and residual.
+    /// Zeroes values and residual, unless they are added to.
     pub(super) fn clear(&mut self) -> Result<()> {
+        if self.sum == Sum::Into {
+            return Ok(());
+        }
         self.space.fill_bytes(self.values, 0)?;
         crate::blas::Blas::fill(self.space, self.layout.rows, 0.0, self.residual)
     }

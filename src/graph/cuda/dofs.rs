@@ -13,7 +13,6 @@ use crate::space::cuda::{Argument, Cuda, CudaMemory, Grid, arguments};
 use crate::space::{ExecutionSpace, MemorySpace, StepTimes};
 use crate::sparse::CrsGraph;
 use crate::{LocalOrdinal, Result};
-use std::sync::Arc;
 
 const THREADS: u32 = 256;
 const WARP: usize = 32;
@@ -34,10 +33,13 @@ impl Graph<CudaMemory> {
         let (mut row_map, mut longest) = (space.unfilled::<u64>(rows * dofs + 1)?, space.zeros::<u32>(1)?);
         let arguments = arguments![count, each, crs.row_map(), &mut row_map, &mut longest];
         space.launch(&DOFS, "dof_rows", Grid::cover(rows + 1, THREADS), arguments)?;
-        let nnz = dofs * dofs * crs.nnz();
-        let mut entries = space.unfilled::<LocalOrdinal>(nnz)?;
-        let arguments = arguments![count, each, crs.row_map(), crs.entries(), &mut entries];
-        space.launch(&DOFS, "dof_columns", Grid::cover(rows * WARP, THREADS), arguments)?;
+        let of_dofs = crs.of_dofs(dofs, || {
+            let nnz = dofs * dofs * crs.nnz();
+            let mut entries = space.unfilled::<LocalOrdinal>(nnz)?;
+            let arguments = arguments![count, each, crs.row_map(), crs.entries(), &mut entries];
+            space.launch(&DOFS, "dof_columns", Grid::cover(rows * WARP, THREADS), arguments)?;
+            Ok(CrsGraph::from_parts(rows * dofs, crs.columns() * dofs, nnz, row_map, entries))
+        })?;
         let mut all = space.unfilled::<LocalOrdinal>(slots * dofs)?;
         let arguments = arguments![(slots * dofs) as u64, each, nodes.nodes(), &mut all];
         space.launch(&DOFS, "dof_nodes", Grid::cover(slots * dofs, THREADS), arguments)?;
@@ -58,9 +60,8 @@ impl Graph<CudaMemory> {
             positions
         });
         let table = ElemNode::from_parts(all, elems, nn * dofs, nodes.node_count() * dofs);
-        let crs = CrsGraph::from_parts(rows * dofs, crs.columns() * dofs, nnz, row_map, entries);
-        let elem = ElemGraph::from_parts(table, positions, &crs);
+        let elem = ElemGraph::from_parts(table, positions, &of_dofs);
         step_times.mark(step::ELEM_GRAPH);
-        Ok(Graph { crs: Arc::new(crs), elem, step_times, map_stats: None })
+        Ok(Graph { crs: of_dofs, elem, step_times, map_stats: None })
     }
 }

@@ -57,6 +57,12 @@ impl Argument {
 }
 
 impl Argument {
+    /// Passes a struct by value, of 2 to 31 words whose number is not constant.
+    pub fn of_words(words: &[u64]) -> Self {
+        assert!((2..32).contains(&words.len()), "its size is one byte");
+        Argument { bits: words.as_ptr().addr() as u64, size: size_of_val(words) as u8 }
+    }
+
     /// Passes numbers by value, 2 to 31, as a struct.
     pub fn of_numbers(numbers: &[f64]) -> Self {
         assert!((2..32).contains(&numbers.len()), "its size is one byte");

@@ -1,10 +1,14 @@
 //! Equations of Rust on a GPU against the host's kernel and assembly.
 
-use super::equations::{Bratu, Layered};
+use super::equations::{Bratu, Exchange, Layered, Seepage};
 use super::{difference, gpu};
+use minifenl::contraction::Sum;
 use minifenl::element::equations::{Diffusion, Elasticity, Equation, Heat, Jacobian, PlaneStrain};
 use minifenl::element::{BasisTables, ElementType};
-use minifenl::fill::{CudaEquationKernel, CudaFill, EquationInput, EquationKernel, EquationText, Fill, Strategy};
+use minifenl::fill::{
+    CudaEquationKernel, CudaFill, CudaGiven, EquationInput, EquationKernel, EquationText, Fill, Given, Parts, Strategy,
+    WithGiven,
+};
 use minifenl::graph;
 use minifenl::mesh::{ElemNode, Mesh, boundary_faces};
 use minifenl::space::{Cuda, DeviceText, ExecutionSpace, Serial};
@@ -59,7 +63,7 @@ fn check_mesh<E: Equation<D> + DeviceText, const D: usize, const NN: usize, cons
 
     let (elem_node, on_device) = (table.upload(space).unwrap(), graph.upload(space).unwrap());
     let (coord, solution) = (space.upload(&coord).unwrap(), space.upload(u.as_flattened()).unwrap());
-    let input = EquationInput { elem_node: &elem_node, node_coord: &coord, solution: &solution };
+    let input = EquationInput { elem_node: &elem_node, node_coord: &coord, solution: &solution, given: &[] };
     let elems = table.elem_count();
     for (jacobian, jacobian_name) in Jacobian::ALL {
         let text = EquationText::of(equation).with_jacobian(jacobian);
@@ -140,9 +144,108 @@ fn other_sizes_are_refused() {
     let mut refused = |element: ElementType, unknowns: usize| {
         let mut kernel = CudaEquationKernel::new(&space, &text, &BasisTables::of(element)).unwrap();
         let solution = space.zeros(unknowns).unwrap();
-        let input = EquationInput { elem_node: &elem_node, node_coord: &coord, solution: &solution };
+        let input = EquationInput { elem_node: &elem_node, node_coord: &coord, solution: &solution, given: &[] };
         fill.assemble_equation(&space, &mut kernel, input, &mut matrix, &mut residual).unwrap_err().to_string()
     };
     assert!(refused(ElementType::Tet4, 27).contains("elem_node (nodes per element)"));
     assert!(refused(ElementType::Hex8, 26).contains("`solution`"));
+}
+
+/// Assembles with given fields of nodes, elements and points on both sides.
+fn check_given<const NN: usize>(space: &Cuda, element: ElementType, cells: [usize; 3]) {
+    let (mesh, tables, equation) =
+        (Mesh::of_box(element, cells, [1.0; 3]).unwrap(), BasisTables::of(element), Seepage { dt: 0.4 });
+    let (table, coord) = (&mesh.elem_node, &mesh.node_coord);
+    let (count, elems) = (coord.len(), table.elem_count());
+    let values = |len: usize, step: f64| (0..len).map(|i| 1.5 + (step * i as f64).sin()).collect::<Vec<f64>>();
+    let (u, old) = (values(count, 0.3), values(2 * count, 0.7));
+    let (of_elements, of_points) = (values(elems, 1.1), values(elems * tables.weights.len(), 0.9));
+    let given = [Given::component::<2>(old.as_chunks().0, 1), Given::elements(&of_elements), Given::points(&of_points)];
+    let there = WithGiven { equation: &equation, given };
+    let graph = graph::build(&Serial, table, count, graph::Strategy::default()).unwrap();
+    let kernel = EquationKernel::<1, NN, NN>::with_given(&there, &tables, table, coord, u.as_chunks().0).unwrap();
+    let (mut matrix, mut residual) = (CrsMatrix::zero(graph.crs.clone()), vec![0.0; count]);
+    let mut fill = Fill::<NN>::new(&Serial, Strategy::Gather, &graph).unwrap();
+    fill.assemble(&Serial, &kernel, &mut matrix, &mut residual).unwrap();
+
+    let (elem_node, on_device) = (table.upload(space).unwrap(), graph.upload(space).unwrap());
+    let [solution, old, of_elements, of_points] = [u, old, of_elements, of_points].map(|of| space.upload(&of).unwrap());
+    let given = [CudaGiven::component::<2>(&old, 1), CudaGiven::elements(&of_elements), CudaGiven::points(&of_points)];
+    let coord = space.upload(coord).unwrap();
+    let input = EquationInput { elem_node: &elem_node, node_coord: &coord, solution: &solution, given: &given };
+    let mut kernel = CudaEquationKernel::new(space, &EquationText::of_at(&equation), &tables).unwrap();
+    // Steps that begin inside the fields.
+    for ((strategy, name), step) in Strategy::on_gpu().flat_map(|s| [(s, elems), (s, elems / 3)]) {
+        let mut fill = CudaFill::with_step(space, strategy, step, &on_device).unwrap();
+        let mut found = CrsMatrix::zeros_on(space, on_device.crs.clone()).unwrap();
+        let mut sums = space.upload(&vec![f64::NAN; count]).unwrap();
+        fill.assemble_equation(space, &mut kernel, input, &mut found, &mut sums).unwrap();
+        let values = difference(&space.download(found.values()).unwrap(), matrix.values());
+        let residuals = difference(&space.download(&sums).unwrap(), &residual);
+        assert!(values < 1e-12 && residuals < 1e-12, "{element}, {name}, step {step}: {values:e}, {residuals:e}");
+        let fewer = EquationInput { given: &given[..2], ..input };
+        let refused = fill.assemble_equation(space, &mut kernel, fewer, &mut found, &mut sums).unwrap_err().to_string();
+        assert!(refused.contains("given (fields)"), "{refused}");
+        let swapped = EquationInput { given: &[given[0], given[2], given[1]], ..input };
+        let refused =
+            fill.assemble_equation(space, &mut kernel, swapped, &mut found, &mut sums).unwrap_err().to_string();
+        assert!(refused.contains("`given (a value per element)`"), "{refused}");
+    }
+}
+
+#[test]
+fn given_fields_are_those_of_a_host() {
+    let Some(space) = gpu("given_fields_are_those_of_a_host") else { return };
+    check_given::<8>(&space, ElementType::Hex8, [9, 10, 11]);
+    check_given::<4>(&space, ElementType::Tet4, [5, 6, 7]);
+    check_given::<27>(&space, ElementType::Hex27, [4, 5, 6]);
+}
+
+/// Cells with the terms of their boundary, of two unknowns.
+#[test]
+fn boundaries_are_added_as_on_a_host() {
+    let Some(space) = gpu("boundaries_are_added_as_on_a_host") else { return };
+    let (cells, mesh) = (ElementType::Tet10, Mesh::of_box(ElementType::Tet10, [3, 4, 5], [1.0; 3]).unwrap());
+    let faces = &boundary_faces(cells, &mesh.elem_node, &|_: &[u32]| true).unwrap()[0];
+    let (coord, count) = (&mesh.node_coord, mesh.node_coord.len());
+    let u: Vec<[f64; 2]> = coord.iter().map(|&[x, y, z]| [x + y * z, 1.0 - x * y]).collect();
+    let h: Vec<f64> = coord.iter().map(|&[x, y, z]| 1.0 + x * x + y - z).collect();
+    let layered = Layered { weights: [1.5, 0.0, 0.25], mix: [[1.0, 0.5], [0.25, 2.0]], limit: 20.0 };
+    let exchange = Exchange { ambient: 0.7 };
+    let nodes = [&mesh.elem_node, &faces.elem_node];
+    let groups = graph::build_groups(&Serial, &nodes, count, graph::Strategy::default()).unwrap();
+    let groups: Vec<_> = groups.into_iter().map(|graph| graph.with_dofs(&Serial, 2).unwrap()).collect();
+    let crs = groups[0].crs.clone();
+    let (of_cells, of_faces) = (BasisTables::of(cells), BasisTables::of(faces.element));
+    let (mut matrix, mut residual) = (CrsMatrix::zero(crs.clone()), vec![0.0; 2 * count]);
+    let kernel = EquationKernel::<2, 10, 20>::new(&layered, &of_cells, nodes[0], coord, &u).unwrap();
+    let mut fill = Fill::<20>::new(&Serial, Strategy::Gather, &groups[0]).unwrap();
+    fill.assemble(&Serial, &kernel, &mut matrix, &mut residual).unwrap();
+    let there = WithGiven { equation: &exchange, given: [Given::nodes(&h)] };
+    let kernel = EquationKernel::<2, 6, 12>::on_boundary(&there, &of_faces, nodes[1], coord, &u).unwrap();
+    let mut fill = Fill::<12>::new(&Serial, Strategy::Gather, &groups[1]).unwrap();
+    fill.assemble_parts(&Serial, &kernel, Sum::Into, Parts::Both(&mut matrix, &mut residual)).unwrap();
+
+    let on_device: Vec<_> = groups.iter().map(|graph| graph.upload(&space).unwrap()).collect();
+    let tables = nodes.map(|table| table.upload(&space).unwrap());
+    let (coord, solution, h) =
+        (space.upload(coord).unwrap(), space.upload(u.as_flattened()).unwrap(), space.upload(&h).unwrap());
+    let given = [CudaGiven::nodes(&h)];
+    let input = EquationInput { elem_node: &tables[0], node_coord: &coord, solution: &solution, given: &[] };
+    let mut found = CrsMatrix::zeros_on(&space, on_device[0].crs.clone()).unwrap();
+    let mut sums = space.upload(&vec![f64::NAN; 2 * count]).unwrap();
+    let mut kernel = CudaEquationKernel::new(&space, &EquationText::of(&layered), &of_cells).unwrap();
+    let mut fill = CudaFill::new(&space, Strategy::Gather, &on_device[0]).unwrap();
+    fill.assemble_equation(&space, &mut kernel, input, &mut found, &mut sums).unwrap();
+    let text = EquationText::of_at(&exchange).on_boundary();
+    let mut kernel = CudaEquationKernel::new(&space, &text, &of_faces).unwrap();
+    let input = EquationInput { elem_node: &tables[1], given: &given, ..input };
+    let mut gather = CudaFill::new(&space, Strategy::Gather, &on_device[1]).unwrap();
+    let refused = gather.add_equation(&space, &mut kernel, input, &mut found, &mut sums).unwrap_err().to_string();
+    assert!(refused.contains("strategy gather: expected scatter"), "{refused}");
+    let mut fill = CudaFill::new(&space, Strategy::Scatter, &on_device[1]).unwrap();
+    fill.add_equation(&space, &mut kernel, input, &mut found, &mut sums).unwrap();
+    let values = difference(&space.download(found.values()).unwrap(), matrix.values());
+    let residuals = difference(&space.download(&sums).unwrap(), &residual);
+    assert!(values < 1e-12 && residuals < 1e-12, "{values:e}, {residuals:e}");
 }

@@ -75,7 +75,7 @@ fn check_heat(space: &Cuda, name: &str, tables: &Tables, node_coord: &[[f64; 3]]
     for (strategy, strategy_name) in Strategy::on_gpu() {
         let found = tables.assembled(space, strategy, |fill, matrix, residual| {
             let elem_node = tables.on_device.elem.elem_node();
-            let input = EquationInput { elem_node, node_coord: &coord, solution: &temperature };
+            let input = EquationInput { elem_node, node_coord: &coord, solution: &temperature, given: &[] };
             let mut kernel = CudaEquationKernel::fused(Heat::new(2.5)).unwrap();
             fill.assemble_equation(space, &mut kernel, input, matrix, residual)
         });
@@ -335,7 +335,7 @@ fn arrays_that_do_not_fit_are_refused() {
         let (mut residual, mut short) = (space.zeros::<f64>(27).unwrap(), space.zeros::<f64>(26).unwrap());
         let (mut kernel, elem_node) = (CudaEquationKernel::fused(Heat::new(1.0)).unwrap(), graph.elem.elem_node());
         let mut heat = |solution, residual| {
-            let input = EquationInput { elem_node, node_coord: &coord, solution };
+            let input = EquationInput { elem_node, node_coord: &coord, solution, given: &[] };
             fill.assemble_equation(&space, &mut kernel, input, &mut matrix, residual)
         };
         assert!(heat(&temperature, &mut short).unwrap_err().to_string().contains("`residual`"));
@@ -348,7 +348,7 @@ fn arrays_that_do_not_fit_are_refused() {
         let apart = Arc::new(apart.crs.upload(&space).unwrap());
         for (crs, message) in [(&other.on_device.crs, "rows, columns and entries"), (&apart, "was built apart")] {
             let mut matrix = CrsMatrix::zeros_on(&space, crs.clone()).unwrap();
-            let input = EquationInput { elem_node, node_coord: &coord, solution: &temperature };
+            let input = EquationInput { elem_node, node_coord: &coord, solution: &temperature, given: &[] };
             let refused = fill.assemble_equation(&space, &mut kernel, input, &mut matrix, &mut residual);
             let refused = refused.unwrap_err().to_string();
             assert!(refused.contains(message), "{refused}");

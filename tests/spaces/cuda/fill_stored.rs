@@ -26,7 +26,8 @@ fn windowed(
     let mut fill = CudaFill::with_step(space, Strategy::Gather, step, graph).unwrap();
     let mut matrix = CrsMatrix::zeros_on(space, graph.crs.clone()).unwrap();
     let mut residual = space.upload(&[vec![f64::NAN; rows], TAIL.to_vec()].concat()).unwrap();
-    let input = EquationInput { elem_node: graph.elem.elem_node(), node_coord: coord, solution: temperature };
+    let input =
+        EquationInput { elem_node: graph.elem.elem_node(), node_coord: coord, solution: temperature, given: &[] };
     let mut kernel = CudaEquationKernel::fused(Heat::new(2.5)).unwrap();
     // The second assembly finds columns full of the first one's numbers.
     for _ in 0..2 {

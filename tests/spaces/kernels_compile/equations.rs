@@ -2,7 +2,7 @@
 
 use super::kept::Tool;
 use super::{COUNTED, DEFAULT, compiled, is_skipped};
-use crate::equations::{Drift, Energy};
+use crate::equations::{Drift, Energy, Exchange, Seepage};
 use minifenl::element::equations::{
     AdvectedWave, Diffusion, Heat, Jacobian, PlaneStrain, Poisson, WaveDiffusion, WaveElasticity,
 };
@@ -36,6 +36,18 @@ fn equation_sources() -> Vec<(String, String)> {
         let source = |element| text.source(&BasisTables::of(element)).unwrap();
         elements.map(|(element, _)| (format!("equation ({name}, {element})"), source(element))).collect()
     }
+    // With given fields on cells, and on their faces.
+    fn with_given() -> Vec<(String, String)> {
+        let (cells, faces) =
+            (EquationText::of_at(&Seepage { dt: 0.5 }), EquationText::of_at(&Exchange { ambient: 1.0 }));
+        let faces = faces.on_boundary();
+        let elements = ElementType::ALL.into_iter().filter(|(element, _)| element.dim() >= 2);
+        let source = |(element, _): (ElementType, _)| {
+            let (name, text) = if element.dim() == 3 { ("seepage", &cells) } else { ("exchange", &faces) };
+            (format!("equation ({name}, {element})"), text.source(&BasisTables::of(element)).unwrap())
+        };
+        elements.map(source).collect()
+    }
     let heat = EquationText::of(&Heat::new(1.0));
     let (full, coupled) = (EquationText::of(&Drift {}), EquationText::of(&Energy {}));
     let poisson = EquationText::of(&Poisson { load: 1.0 });
@@ -61,6 +73,7 @@ fn equation_sources() -> Vec<(String, String)> {
         of("elastic wave", &elastic),
         in_plane("poisson", &poisson),
         in_plane("plane strain", &EquationText::of(&PlaneStrain { lambda: 1.0, mu: 1.0, force: [1.0; 2] })),
+        with_given(),
     ]
     .concat()
 }
@@ -76,8 +89,8 @@ fn equations_do_not_spill() {
     let (target, ptxas) = (target.unwrap(), ptxas.unwrap_or_else(|why| panic!("{why}")));
     let (sources, next) = (equation_sources(), AtomicUsize::new(0));
     // Nine equations on seven elements, assembled in two ways and applied; contractions of the six that are scalar and symmetric; two on
-    // five elements in the plane.
-    assert_eq!(sources.len(), 3 * 9 * 7 + 6 + 2 * 5);
+    // five elements in the plane; those with given fields on twelve.
+    assert_eq!(sources.len(), 3 * 9 * 7 + 6 + 2 * 5 + 12);
     let worker = || {
         let mut faults = Vec::new();
         while let Some((name, text)) = sources.get(next.fetch_add(1, Ordering::Relaxed)) {

@@ -2,10 +2,10 @@
 //! Without a GPU: the compiler of the host compiles their text. A loop takes the place of blocks and threads; for contractions, 32
 //! threads are the lanes of a warp, and a function the tensor cores.
 
-use crate::equations::{Bratu, Energy, Layered};
-use minifenl::element::equations::{Diffusion, Elasticity, Equation, Heat, PlaneStrain};
+use crate::equations::{Bratu, Energy, Exchange, Layered, Seepage};
+use minifenl::element::equations::{Diffusion, Elasticity, Equation, EquationAt, Heat, PlaneStrain};
 use minifenl::element::{BasisTables, ElementType};
-use minifenl::fill::{ElementBatch, ElementKernel, EquationKernel, EquationText, Wanted};
+use minifenl::fill::{ElementBatch, ElementKernel, EquationKernel, EquationText, Given, Wanted, WithGiven};
 use minifenl::mesh::ElemNode;
 use minifenl::space::DeviceText;
 use std::io::Write;
@@ -134,20 +134,27 @@ static std::vector<double> numbers(size_t count) {
 int main() {
     std::vector<double> nodes = numbers(COUNT * NODES), coords = numbers(COUNT * NODES * DIM);
     std::vector<double> solution = numbers(COUNT * ROWS), parameters = numbers(PARAMETERS);
-    std::vector<double> tables = numbers(NUMBERS);
+    std::vector<double> tables = numbers(NUMBERS), values[GIVEN + 1];
+    Given given = {};
+    for (int k = 0; k < GIVEN; k++) {
+        const auto& [size, place, stride, first] = FIELDS[k];
+        values[k] = numbers(size);
+        given.field[k] = {values[k].data(), u32(place), u32(stride), first};
+    }
     std::vector<u32> elem_node(nodes.begin(), nodes.end());
     const double* from = tables.data();
     std::vector<double> matrices(ROWS * ROWS * CAPACITY, NAN), residuals(ROWS * CAPACITY, NAN);
 #if FUSED
     for (blockIdx.x = 0; blockIdx.x < COUNT + 1; blockIdx.x++) {
-        store_equation(COUNT, BEFORE, CAPACITY, elem_node.data(), coords.data(), solution.data(), parameters.data(), from,
-                       matrices.data(), residuals.data());
+        store_equation(COUNT, BEFORE, CAPACITY, elem_node.data(), coords.data(), solution.data(), parameters.data(), given,
+                       from, matrices.data(), residuals.data());
     }
 #else
     u64 cells = COUNT + 1;
     std::vector<double> work(cells * ITEMS * POINTS, NAN);
     for (blockIdx.x = 0; blockIdx.x < COUNT / GROUP + 2; blockIdx.x++) {
-        equation_points(COUNT, cells, elem_node.data(), coords.data(), solution.data(), parameters.data(), from, work.data());
+        equation_points(COUNT, cells, elem_node.data(), coords.data(), solution.data(), parameters.data(), given, from,
+                        work.data());
     }
     for (blockIdx.x = 0; blockIdx.x < TILES + DOFS; blockIdx.x++) {
         for (threadIdx.x = 0; threadIdx.x < THREADS; threadIdx.x++) {
@@ -195,6 +202,9 @@ pub fn distorted<const D: usize>(element: ElementType) -> (ElemNode, Vec<[f64; 3
     (elem_node, coords, nodal)
 }
 
+/// A given field: number of its place in the kernels, values per place, component, values.
+type Field = (u64, usize, usize, Vec<f64>);
+
 /// Compares the elements of an equation.
 fn check<E: Equation<D> + DeviceText, const D: usize, const NN: usize, const ND: usize>(
     compiler: &str,
@@ -203,26 +213,80 @@ fn check<E: Equation<D> + DeviceText, const D: usize, const NN: usize, const ND:
 ) {
     let name = format!("{} on {element}", E::NAME);
     let (elem_node, coords, nodal) = distorted::<D>(element);
-    let tables = BasisTables::of(element);
-    let text = EquationText::of(equation);
-    let source = text.source(&tables).unwrap();
+    let (tables, text) = (BasisTables::of(element), EquationText::of(equation));
+    let kernel = EquationKernel::<D, NN, ND>::new(equation, &tables, &elem_node, &coords, &nodal).unwrap();
+    let programs = if D == 1 && element == ElementType::Hex8 { 2 } else { 1 };
+    compare(compiler, &name, (&text, &tables), (&elem_node, &coords, &nodal), (&kernel, &[]), programs);
+}
+
+/// Compares the elements of an equation with given fields: the last node has the largest number.
+fn check_at<E: EquationAt<D, K> + DeviceText, const D: usize, const K: usize, const NN: usize, const ND: usize>(
+    compiler: &str,
+    equation: &E,
+    element: ElementType,
+    on_boundary: bool,
+) {
+    let name = format!("{} on {element}, boundary: {on_boundary}", E::NAME);
+    let (elem_node, mut coords, nodal) = distorted::<D>(element);
+    if on_boundary {
+        // Curved faces, and lines that are not parallel to an axis.
+        let bent = |[x, y, _]: [f64; 3]| {
+            if element.dim() == 1 { [x, 0.3 * x * x, 0.25] } else { [x, y, 0.1 * x * y - 0.3 * x] }
+        };
+        coords = coords.into_iter().map(bent).collect();
+    }
+    let (tables, nodes) = (BasisTables::of(element), coords.len());
+    let points = tables.weights.len();
+    let values = |count: usize, seed: usize| (0..count).map(|i| 1.5 + noise(seed + i)).collect::<Vec<f64>>();
+    // Component 1 of two unknowns; elements; points.
+    let (old, of_elements, of_points) = (values(2 * nodes, 11), values(ELEMS, 5003), values(points * ELEMS, 6007));
+    let given = [Given::component::<2>(old.as_chunks().0, 1), Given::elements(&of_elements), Given::points(&of_points)];
+    let fields = [(0, 2, 1, old.clone()), (1, 1, 0, of_elements.clone()), (2, 1, 0, of_points.clone())];
+    let equation_there = WithGiven { equation, given: std::array::from_fn(|k| given[k]) };
+    let mut text = EquationText::of_at(equation);
+    let make = if on_boundary {
+        text = text.on_boundary();
+        EquationKernel::<D, NN, ND>::on_boundary
+    } else {
+        EquationKernel::with_given
+    };
+    let kernel = make(&equation_there, &tables, &elem_node, &coords, &nodal).unwrap();
+    compare(compiler, &name, (&text, &tables), (&elem_node, &coords, &nodal), (&kernel, &fields[..K]), 1);
+}
+
+/// Compares the elements of a text with those of a kernel of the host.
+fn compare<const D: usize, const NN: usize, const ND: usize>(
+    compiler: &str,
+    name: &str,
+    (text, tables): (&EquationText, &BasisTables),
+    (elem_node, coords, nodal): (&ElemNode, &[[f64; 3]], &[[f64; D]]),
+    (kernel, fields): (&EquationKernel<'_, D, NN, ND>, &[Field]),
+    program_count: usize,
+) {
+    let source = text.source(tables).unwrap();
     // The common header is CUDA's alone; the prelude states what of it the kernels need.
     let (_, kernels) = source.split_once("#line 1 \"device.cuh\"").unwrap();
-    let numbers = text.tables(&tables).unwrap();
-    let sizes = format!(
+    let numbers = text.tables(tables).unwrap();
+    let mut sizes = format!(
         "constexpr u32 COUNT = {ELEMS}, BEFORE = {BEFORE}, CAPACITY = {CAPACITY}, PARAMETERS = {}, NUMBERS = {};\n",
         text.parameters().len(),
         numbers.len()
     );
+    sizes += "struct { u64 size, place, stride, first; } FIELDS[] = {";
+    for (place, stride, first, values) in fields {
+        sizes += &format!("{{{}, {place}, {stride}, {first}}}, ", values.len());
+    }
+    sizes += "{}};\n";
     let input = [
         elem_node.iter().flatten().map(|&node| f64::from(node)).collect(),
         coords.as_flattened().to_vec(),
         nodal.as_flattened().to_vec(),
         text.parameters().to_vec(),
         numbers,
+        fields.iter().flat_map(|(_, _, _, values)| values.clone()).collect(),
     ];
-    let mut programs = vec![(name.clone(), [PRELUDE, kernels, &sizes, MAIN].concat())];
-    if let Some(source) = text.contraction_source(&tables) {
+    let mut programs = vec![(name.to_string(), [PRELUDE, kernels, &sizes, MAIN].concat())];
+    if let Some(source) = text.contraction_source(tables) {
         let (_, source) = source.split_once("#line 1 \"element.cuh\"").unwrap();
         let (headers, rest) = source.split_once("#line 1 \"dmma.cuh\"").unwrap();
         let (_, kernel) = rest.split_once("#line 1").unwrap();
@@ -232,8 +296,7 @@ fn check<E: Equation<D> + DeviceText, const D: usize, const NN: usize, const ND:
         programs
             .push((format!("{name}, contraction"), [WARP, headers, "#line 1", &kernel, &sizes, WARP_MAIN].concat()));
     }
-    assert_eq!(programs.len(), if D == 1 && element == ElementType::Hex8 { 2 } else { 1 }, "{name}");
-    let kernel = EquationKernel::<D, NN, ND>::new(equation, &tables, &elem_node, &coords, &nodal).unwrap();
+    assert_eq!(programs.len(), program_count, "{name}");
     let mut expected = Box::new(ElementBatch::<ND>::ZERO);
     kernel.evaluator(Wanted { matrix: true, residual: true }, 0..ELEMS).unwrap()(0..ELEMS, &mut expected).unwrap();
     let ElementBatch { matrix, residual } = &*expected;
@@ -304,4 +367,21 @@ fn kernels_compute_the_element_matrices_of_the_host() {
     // In layers: symmetric with one unknown above, with several, and not symmetric.
     check::<_, 3, 27, 81>(&compiler, &elasticity, ElementType::Hex27);
     check::<_, 2, 27, 54>(&compiler, &layered, ElementType::Hex27);
+}
+
+#[test]
+fn kernels_compute_given_fields_and_boundaries_as_the_host() {
+    let Some(compiler) = compiler() else { return };
+    let (seepage, exchange) = (Seepage { dt: 0.4 }, Exchange { ambient: 0.7 });
+    // In one kernel, in two, and with points in the order of the rule instead of layers.
+    check_at::<_, 1, 3, 4, 4>(&compiler, &seepage, ElementType::Tet4, false);
+    check_at::<_, 1, 3, 8, 8>(&compiler, &seepage, ElementType::Hex8, false);
+    check_at::<_, 1, 3, 27, 27>(&compiler, &seepage, ElementType::Hex27, false);
+    check_at::<_, 1, 3, 6, 6>(&compiler, &seepage, ElementType::Tri6, false);
+    check_at::<_, 2, 1, 3, 6>(&compiler, &exchange, ElementType::Tri3, true);
+    check_at::<_, 2, 1, 9, 18>(&compiler, &exchange, ElementType::Quad9, true);
+    check_at::<_, 2, 1, 3, 6>(&compiler, &exchange, ElementType::Line3, true);
+    check_at::<_, 1, 3, 4, 4>(&compiler, &seepage, ElementType::Quad4, true);
+    let cells = EquationText::of_at(&exchange).on_boundary().source(&BasisTables::of(ElementType::Hex8)).unwrap_err();
+    assert!(cells.to_string().contains("hex8, expected faces or lines"), "{cells}");
 }
