@@ -87,7 +87,7 @@ pub enum Error {
     /// A linear or nonlinear iteration ended before it reached its tolerance.
     #[error("{method} did not converge: residual {residual:.3e} > {tolerance:.3e} after {iterations} iterations")]
     NotConverged {
-        /// "CG", "GMRES", "BiCGStab" or "Newton".
+        /// "CG", "GMRES", "BiCGStab", "MINRES" or "Newton".
         method: &'static str,
         /// Number of iterations.
         iterations: usize,
@@ -98,7 +98,7 @@ pub enum Error {
     },
     /// CG found a direction p with p.Ap <= 0, so the matrix is not positive definite. GMRES takes any matrix.
     #[error(
-        "CG broke down at iteration {iteration}: p.Ap = {curvature:.3e} <= 0, residual {residual:.3e}; CG needs a symmetric positive definite matrix, GMRES takes any"
+        "CG broke down at iteration {iteration}: p.Ap = {curvature:.3e} <= 0, residual {residual:.3e}; CG needs a symmetric positive definite matrix, MINRES takes symmetric ones, GMRES takes any"
     )]
     Breakdown {
         /// Iteration, 0-based.
@@ -107,6 +107,16 @@ pub enum Error {
         curvature: f64,
         /// Norm of the residual in that iteration.
         residual: f64,
+    },
+    /// MINRES met a preconditioner that is not positive definite.
+    #[error(
+        "MINRES: v.M^-1 v = {product:.3e} < 0 at iteration {iteration}: expected a symmetric positive definite preconditioner"
+    )]
+    IndefinitePreconditioner {
+        /// Iteration, 0-based.
+        iteration: usize,
+        /// The value of v.M^-1 v.
+        product: f64,
     },
     /// The last level of a multigrid cycle has no Cholesky factors, so a matrix is not positive definite.
     #[error("multigrid: pivot {pivot} of the last level is {value:e}: expected a symmetric positive definite matrix")]
@@ -140,7 +150,7 @@ pub enum Error {
     /// A quantity is NaN or infinite.
     #[error("{method}: {quantity} is {value} at iteration {iteration}")]
     NotFinite {
-        /// "CG", "GMRES", "BiCGStab" or "Newton".
+        /// "CG", "GMRES", "BiCGStab", "MINRES" or "Newton".
         method: &'static str,
         /// Name of the quantity.
         quantity: &'static str,
@@ -154,7 +164,7 @@ pub enum Error {
         "{method} did not converge: {quantity} is {value:.3e}, whose square underflows; a problem in larger units is accepted"
     )]
     Underflow {
-        /// "CG", "GMRES", "BiCGStab" or "Newton".
+        /// "CG", "GMRES", "BiCGStab", "MINRES" or "Newton".
         method: &'static str,
         /// Name of the quantity.
         quantity: &'static str,
@@ -239,6 +249,7 @@ impl Error {
             Error::NotConverged { .. }
                 | Error::Breakdown { .. }
                 | Error::Indefinite { .. }
+                | Error::IndefinitePreconditioner { .. }
                 | Error::Pivot { .. }
                 | Error::NotSymmetric { .. }
                 | Error::NotFinite { .. }

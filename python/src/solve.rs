@@ -36,7 +36,8 @@ pub fn solve(
         "cg" => Method::Cg,
         "gmres" => Method::Gmres { restart: 30 },
         "bicgstab" => Method::BiCgStab,
-        other => return Err(exception(unknown("method", other, "cg, gmres or bicgstab"))),
+        "minres" => Method::MinRes,
+        other => return Err(exception(unknown("method", other, "cg, gmres, bicgstab or minres"))),
     };
     let threads = Pool::new(threads)?.threads()?;
     let (offsets, columns, values) = (offsets.slice()?, columns.slice()?, values.as_slice()?);

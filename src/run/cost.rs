@@ -72,13 +72,14 @@ pub fn cg_iteration_of(variant: CgVariant, product: Cost, s: Sizes) -> Cost {
     Cost { bytes: product.bytes + bytes * s.owned, flops: product.flops + flops * s.owned }
 }
 
-/// One iteration of GMRES or BiCGStab. Vectors as [`Method`] states them; `step` is a product with the preconditioner. GMRES: the
+/// One iteration of GMRES, BiCGStab or MINRES. Vectors as [`Method`] states them; `step` is a product with the preconditioner. GMRES: the
 /// mean over the iterations between restarts.
 pub fn general_iteration(method: Method, step: Cost, s: Sizes) -> Cost {
     let (steps, bytes, flops) = match method {
         Method::Cg => (1, 72, 10),
         Method::Gmres { restart } => (1, 40 * (restart as u64 + 1), 4 * (restart as u64 + 1)),
         Method::BiCgStab => (2, 264, 25),
+        Method::MinRes => (1, 192, 21),
     };
     Cost { bytes: steps * step.bytes + bytes * s.owned, flops: steps * step.flops + flops * s.owned }
 }

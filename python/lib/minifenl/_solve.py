@@ -54,7 +54,7 @@ def solve(
     maxiter : int
         Iterations after which the solve fails.
     method : str
-        ``cg``, ``gmres`` (restarted after 30) or ``bicgstab``.
+        ``cg``, ``gmres`` (restarted after 30), ``bicgstab`` or ``minres`` (symmetric matrices).
     preconditioner : str
         ``amg``: a cycle of smoothed aggregation; ``ic0``: incomplete Cholesky factors without fill, for symmetric matrices;
         ``gauss-seidel``: symmetric, by colours; ``jacobi``; ``none``.

@@ -13,6 +13,9 @@ pub enum Method {
     },
     /// BiCGStab: for any matrix, with 6 vectors and two products per iteration; less robust than GMRES.
     BiCgStab,
+    /// MINRES: for symmetric matrices, definite or not, with a symmetric positive definite preconditioner; 8 vectors. Singular systems that
+    /// have a solution are solved.
+    MinRes,
 }
 
 impl Method {
@@ -22,6 +25,7 @@ impl Method {
             Method::Cg => 0,
             Method::Gmres { restart } => restart + 1,
             Method::BiCgStab => 5,
+            Method::MinRes => 7,
         }
     }
 

@@ -1,4 +1,4 @@
-//! Krylov methods, written once for every space: CG, and GMRES and BiCGStab for matrices that are not symmetric.
+//! Krylov methods, written once for every space: CG, MINRES for symmetric indefinite matrices, GMRES and BiCGStab for any.
 //!
 //! A method knows its matrix as an [`Operator`](crate::sparse::Operator), its preconditioner as a [`Preconditioner`] and the other ranks
 //! as a [`Collective`](crate::blas::Collective). Its state and its vector updates are its own (`cg/state.rs`, [`CgSteps`]): products and

@@ -129,11 +129,19 @@ fn solves_in_one_call_agree_with_serial() {
         let diagonal = graph.row_range(row).find(|&entry| graph.entries()[entry] as usize == row).unwrap();
         values[diagonal] = graph.row(row).len() as f64 - 1.0;
     }
+    let mut indefinite = neumann.clone();
+    let (_, values) = indefinite.parts_mut();
+    for row in 0..graph.rows() {
+        let diagonal = graph.row_range(row).find(|&entry| graph.entries()[entry] as usize == row).unwrap();
+        values[diagonal] *= if row % 3 == 0 { -2.0 } else { 2.0 };
+    }
     let (restarted, singular) = (Method::Gmres { restart: 20 }, NullSpace::Constants);
     for (a, method, null_space) in [
         (&drifting, restarted, NullSpace::Trivial),
         (&drifting, Method::BiCgStab, NullSpace::Trivial),
         (&neumann, Method::Cg, singular),
+        (&neumann, Method::MinRes, singular),
+        (&indefinite, Method::MinRes, NullSpace::Trivial),
         (&neumann, restarted, singular),
     ] {
         fn run<S: CgSteps + Spmv<f64>>(space: &S, a: &CrsMatrix, by: (Method, NullSpace)) -> (SolveInfo, Vec<f64>) {

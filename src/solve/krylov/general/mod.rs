@@ -1,11 +1,14 @@
-//! Krylov methods for any matrix: GMRES and BiCGStab, written once for every space.
+//! Krylov methods beside CG: GMRES and BiCGStab for any matrix, MINRES for symmetric ones, written once for every space.
 //!
-//! Both precondition from the right, A M^-1 (M x) = b, so that their residual is b - A x whatever M is. The host reads their scalars in
+//! GMRES and BiCGStab precondition from the right, A M^-1 (M x) = b. The residual of all is b - A x, whatever M is. The host reads their scalars in
 //! each iteration; all ranks read the same bits and take the same branches. A solve ends by the residual that is computed from x: where
 //! the recurrence has reached the target and b - A x has not, the method starts again from x.
 
 mod bicgstab;
 mod gmres;
+mod minres;
+#[cfg(test)]
+mod minres_tests;
 #[cfg(test)]
 mod tests;
 mod workspace;

@@ -17,7 +17,7 @@ use std::sync::Arc;
 const GENERAL: [Method; 3] = [Method::Gmres { restart: 30 }, Method::Gmres { restart: 4 }, Method::BiCgStab];
 
 /// Convection and diffusion on a line: -u'' + c u' by central differences, times h^2.
-fn convection(n: usize, diagonal: f64, c: f64) -> CrsMatrix {
+pub(super) fn convection(n: usize, diagonal: f64, c: f64) -> CrsMatrix {
     let (mut row_map, mut entries, mut values) = (vec![0], vec![], vec![]);
     for i in 0..n {
         for j in i.saturating_sub(1)..n.min(i + 2) {
@@ -29,7 +29,12 @@ fn convection(n: usize, diagonal: f64, c: f64) -> CrsMatrix {
     CrsMatrix::new(Arc::new(CrsGraph::new(row_map, entries, n).unwrap()), values).unwrap()
 }
 
-fn run(space: &Threads, a: &CrsMatrix, b: &[f64], options: Options<'_, Threads>) -> Result<(SolveInfo, Vec<f64>)> {
+pub(super) fn run(
+    space: &Threads,
+    a: &CrsMatrix,
+    b: &[f64],
+    options: Options<'_, Threads>,
+) -> Result<(SolveInfo, Vec<f64>)> {
     let mut x = vec![0.0; a.graph().columns()];
     let mut last = 0;
     let mut observe = |iteration, _| {
@@ -47,7 +52,7 @@ fn run(space: &Threads, a: &CrsMatrix, b: &[f64], options: Options<'_, Threads>)
     Ok((info, x))
 }
 
-fn tight<'a>(method: Method) -> Options<'a, Threads> {
+pub(super) fn tight<'a>(method: Method) -> Options<'a, Threads> {
     Options { rtol: 1e-12, max_iterations: 2000, method, ..Options::default() }
 }
 
@@ -180,7 +185,7 @@ fn cg_names_the_departure_from_symmetry_and_only_that() {
 }
 
 /// Solves on ranks; x is that of one rank, and so is the number of iterations but for rounding.
-fn on_all_ranks(a: &CrsMatrix, b: &[f64], method: Method, null_space: NullSpace) {
+pub(super) fn on_all_ranks(a: &CrsMatrix, b: &[f64], method: Method, null_space: NullSpace) {
     let (alone, x) = run(&Serial, a, b, Options { null_space, ..tight(method) }).unwrap();
     let scale = x.iter().fold(0.0f64, |max, x| max.max(x.abs()));
     for ranks in [1, 2, 5] {

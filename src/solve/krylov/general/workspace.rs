@@ -3,6 +3,7 @@
 use super::Solve;
 use super::bicgstab::bicgstab;
 use super::gmres::gmres;
+use super::minres::minres;
 use crate::Result;
 use crate::blas::{Blas, Reductions};
 use crate::solve::krylov::cg::CgParams;
@@ -45,10 +46,15 @@ impl<S: Blas> KrylovWorkspace<S> {
         stopped: &mut Option<SolveInfo>,
     ) -> Result<SolveInfo> {
         let KrylovWorkspace { method, z, sums, vectors } = self;
-        let name = if *method == Method::BiCgStab { "BiCGStab" } else { "GMRES" };
+        let name = match *method {
+            Method::Gmres { .. } => "GMRES",
+            Method::MinRes => "MINRES",
+            Method::BiCgStab | Method::Cg => "BiCGStab",
+        };
         let mut solve = Solve { space, system, method: name, x, z, sums, params, info: SolveInfo::default() };
         let solved = match *method {
             Method::Gmres { restart } => gmres(&mut solve, vectors, restart, observe),
+            Method::MinRes => minres(&mut solve, vectors, observe),
             Method::BiCgStab | Method::Cg => bicgstab(&mut solve, vectors, observe),
         };
         *stopped = (solved.is_err() && solve.info.target > 0.0).then_some(solve.info);
