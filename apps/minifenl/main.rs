@@ -194,7 +194,8 @@ fn start(comm: &dyn Communicator, task: anyhow::Result<Task>, startup: Startup) 
         let tell = |text: &str| {
             // A status line may be open.
             let start = if stderr().is_terminal() { "\n" } else { "" };
-            look::say(&format!("{start}{} {text}", look::word("error:", Tone::Bad)));
+            let limit = "(run.timeout, --timeout)";
+            look::say(&format!("{start}{} {text} {limit}", look::word("error:", Tone::Bad)));
         };
         comm.limit_waits(Duration::from_secs_f64(seconds), Box::new(tell));
     }

@@ -165,8 +165,5 @@ pub trait Staging: Blas {
 /// The error for a transport that a space does not have.
 pub(super) fn not_here(wanted: Transport, device: &str, known: &[Transport]) -> Error {
     let known: Vec<String> = known.iter().map(ToString::to_string).collect();
-    Error::Invalid(format!(
-        "transport {wanted} (--halo): not available on {device}: expected auto, {}",
-        known.join(", ")
-    ))
+    Error::Invalid(format!("transport {wanted}: not available on {device}: expected auto, {}", known.join(", ")))
 }

@@ -9,7 +9,7 @@ use super::problem::Case;
 use super::provenance::{Start, provenance};
 use super::settings::same_settings;
 use super::solution::Solution;
-use super::steps::{alone, fix_order, here, newton, share, wait_limit};
+use super::steps::{alone, fix_order, here, newton, of_setting, share, wait_limit};
 use super::{Deck, Event, Job, Phases, Problem, ProblemInput, Progress, Report, summary};
 use crate::comm::{Communicator, Links, agree, default_threads};
 use crate::space::{FreeMemory, MemorySpace, Threads};
@@ -120,7 +120,8 @@ pub fn solution_on<S: Job>(
     let (.., needed) = forecast::<S>([comm.rank(), comm.size()], &part, &case, deck, space.threads());
     agree(comm, needed.check(comm, free, FreeMemory::now().share(comm.ranks_on_node() as u64)))?;
     comm.enter_phase("connections between ranks");
-    let links = Links::connect(space, comm, deck.run.halo.given(), wait_limit(deck))?;
+    let links = Links::connect(space, comm, deck.run.halo.given(), wait_limit(deck))
+        .map_err(|error| of_setting("run.halo", error))?;
     comm.enter_phase("mesh");
     if !S::SYNCHRONOUS {
         // Compilation and allocation are timed separately.

@@ -83,6 +83,15 @@ pub(super) fn wait_limit(deck: &Deck) -> Duration {
     deck.run.timeout.map_or(DEVICE_WAIT, Duration::from_secs_f64)
 }
 
+/// Names the setting from which an error of the library comes.
+pub(super) fn of_setting(key: &str, error: Error) -> Error {
+    match error {
+        Error::Invalid(text) => Error::Invalid(format!("{}: {text}", with_flag(key))),
+        Error::Device(text) => Error::Device(format!("{}: {text}", with_flag(key))),
+        error => error,
+    }
+}
+
 /// Lets the ranks add in a fixed order from now on. Everything else in a run has an order of its own already, but for the
 /// strategies `scatter` and `seam`, which the deck refuses.
 pub(super) fn fix_order(comm: &dyn Communicator) -> Result<()> {

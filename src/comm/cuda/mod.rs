@@ -106,7 +106,7 @@ impl Staging for Cuda {
             || Error::Device("no transport between the ranks".into()),
             |(transport, error)| match error {
                 error @ Error::Elsewhere { .. } => error,
-                error => Error::Device(format!("transport {transport} (--halo): {error}")),
+                error => Error::Device(format!("transport {transport}: {error}")),
             },
         ))
     }

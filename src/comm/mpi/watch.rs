@@ -160,7 +160,7 @@ impl Watch {
 fn message(rank: usize, size: usize, heard: &BTreeMap<usize, String>, limit: Duration) -> String {
     let missing: Vec<usize> = (0..size).filter(|rank| !heard.contains_key(rank)).collect();
     let limit = limit.as_secs_f64();
-    let start = format!("a wait took longer than {limit} s (run.timeout, --timeout)");
+    let start = format!("a wait took longer than {limit} s");
     if missing.is_empty() {
         let places: Vec<String> = heard.iter().take(4).map(|(rank, at)| format!("rank {rank} at {at}")).collect();
         return format!("{start}: all ranks wait, but not for each other: {}", places.join("; "));
@@ -201,12 +201,11 @@ mod tests {
         let limit = Duration::from_millis(2500);
         assert_eq!(
             message(0, 4, &heard(&[0, 2]), limit),
-            "a wait took longer than 2.5 s (run.timeout, --timeout): ranks 1, 3 missing; rank 0 waits at all-reduce 7, phase \
-             solution"
+            "a wait took longer than 2.5 s: ranks 1, 3 missing; rank 0 waits at all-reduce 7, phase solution"
         );
         assert_eq!(
             message(0, 2, &heard(&[0, 1]), limit),
-            "a wait took longer than 2.5 s (run.timeout, --timeout): all ranks wait, but not for each other: rank 0 at \
+            "a wait took longer than 2.5 s: all ranks wait, but not for each other: rank 0 at \
              all-reduce 7, phase solution; rank 1 at all-reduce 8, phase solution"
         );
     }

@@ -192,7 +192,7 @@ impl Formats for Cuda {
     fn crs(matrix: &DeviceMatrix) -> Result<&CrsMatrix<f64, CudaMemory>> {
         match &matrix.kind {
             Kind::Crs(DeviceCrs { matrix, .. }, _) => Ok(matrix),
-            Kind::Slices(..) => Err(Error::Invalid("matrix: assembled in slices, expected CRS (--format crs)".into())),
+            Kind::Slices(..) => Err(Error::Invalid("matrix: assembled in slices, expected format crs".into())),
         }
     }
 

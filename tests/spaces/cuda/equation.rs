@@ -186,9 +186,9 @@ fn check_given<const NN: usize>(space: &Cuda, element: ElementType, cells: [usiz
         let fewer = EquationInput { given: &given[..2], ..input };
         let refused = fill.assemble_equation(space, &mut kernel, fewer, &mut found, &mut sums).unwrap_err().to_string();
         assert!(refused.contains("given (fields)"), "{refused}");
-        let swapped = EquationInput { given: &[given[0], given[2], given[1]], ..input };
+        let longer = EquationInput { given: &[given[0], CudaGiven::elements(&old), given[2]], ..input };
         let refused =
-            fill.assemble_equation(space, &mut kernel, swapped, &mut found, &mut sums).unwrap_err().to_string();
+            fill.assemble_equation(space, &mut kernel, longer, &mut found, &mut sums).unwrap_err().to_string();
         assert!(refused.contains("`given (a value per element)`"), "{refused}");
     }
 }

@@ -32,7 +32,7 @@ impl Shared {
         match self.lost.get() {
             0 => Ok(()),
             rank => Err(Error::Device(format!(
-                "transport peer: rank {} did not answer rank {} within {} s (--timeout)",
+                "transport peer: rank {} did not answer rank {} within {} s",
                 rank - 1,
                 self.rank,
                 self.limit.as_secs_f64()
