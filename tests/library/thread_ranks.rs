@@ -2,7 +2,7 @@
 //! without MPI. The unit tests of the library include this file.
 //!
 //! A rank that panics wakes the others, which panic too, so that a failed test ends. So does a rank that returns while another one waits
-//! for it: a rank that leaves alone is a failure here, and not a hang.
+//! for it: a rank that leaves alone is a failure here, and not a hang. So are ranks whose nth collectives differ in kind or length.
 
 use minifenl::comm::{Communicator, Exchange, Map, Message};
 use minifenl::{Error, Result};
@@ -40,8 +40,8 @@ pub fn on_ranks_that_add<T: Send>(seed: u64, size: usize, work: impl Fn(&Ranks) 
     })
 }
 
-/// What each rank brought to a collective.
-type Round = Vec<Option<Arc<Vec<Message>>>>;
+/// What each rank brought to a collective, and to which.
+type Round = Vec<Option<(&'static str, Arc<Vec<Message>>)>>;
 
 #[derive(Debug, Default)]
 struct State {
@@ -111,12 +111,12 @@ pub struct Ranks {
 }
 
 impl Ranks {
-    /// What all ranks brought, rank 0 first.
-    fn share(&self, mine: Vec<Message>) -> Vec<Arc<Vec<Message>>> {
+    /// What all ranks brought to this operation, rank 0 first.
+    fn share(&self, operation: &'static str, mine: Vec<Message>) -> Vec<Arc<Vec<Message>>> {
         let number = self.rounds.replace(self.rounds.get() + 1);
         self.shared.change(|state| {
             let (round, _) = state.rounds.entry(number).or_insert_with(|| (vec![None; self.size], 0));
-            round[self.rank] = Some(Arc::new(mine));
+            round[self.rank] = Some((operation, Arc::new(mine)));
         });
         let ready = |state: &mut State| {
             let (round, seen) = state.rounds.get_mut(&number)?;
@@ -127,12 +127,22 @@ impl Ranks {
             }
             Some(all)
         };
-        self.shared.wait(ready, |state, rank| state.rounds[&number].0[rank].is_none())
+        let all = self.shared.wait(ready, |state, rank| state.rounds[&number].0[rank].is_none());
+        let other = all.iter().map(|(other, _)| *other).find(|other| *other != operation);
+        assert!(other.is_none(), "rank {} calls {operation} where another one calls {other:?}", self.rank);
+        all.into_iter().map(|(_, messages)| messages).collect()
     }
 
-    fn gather(&self, mine: &[f64]) -> Vec<Vec<f64>> {
-        let bits = mine.iter().map(|value| value.to_bits()).collect();
-        let all = self.share(vec![(0, bits)]);
+    /// [`Ranks::share`] of arrays whose lengths must be equal.
+    fn arrays(&self, operation: &'static str, mine: Vec<u64>) -> Vec<Arc<Vec<Message>>> {
+        let length = mine.len();
+        let all = self.share(operation, vec![(0, mine)]);
+        assert!(all.iter().all(|all| all[0].1.len() == length), "{operation}: ranks bring arrays of other lengths");
+        all
+    }
+
+    fn gather(&self, operation: &'static str, mine: &[f64]) -> Vec<Vec<f64>> {
+        let all = self.arrays(operation, mine.iter().map(|value| value.to_bits()).collect());
         all.iter().map(|all| all[0].1.iter().map(|&bits| f64::from_bits(bits)).collect()).collect()
     }
 
@@ -147,9 +157,8 @@ impl Ranks {
     }
 
     /// `values[i] = operation over the ranks`, in this order of the ranks.
-    fn reduce(&self, values: &mut [f64], order: &[usize], operation: fn(f64, f64) -> f64) {
-        let all = self.gather(values);
-        assert!(all.iter().all(|other| other.len() == values.len()), "ranks reduce arrays of different lengths");
+    fn reduce(&self, name: &'static str, values: &mut [f64], order: &[usize], operation: fn(f64, f64) -> f64) {
+        let all = self.gather(name, values);
         for (i, value) in values.iter_mut().enumerate() {
             *value = order[1..].iter().fold(all[order[0]][i], |result, &other| operation(result, all[other][i]));
         }
@@ -170,34 +179,32 @@ impl Communicator for Ranks {
         self.size
     }
     fn all_sum(&self, values: &mut [f64]) {
-        self.reduce(values, &self.order(), |a, b| a + b);
+        self.reduce("all_sum", values, &self.order(), |a, b| a + b);
     }
     fn all_max(&self, values: &mut [f64]) {
-        self.reduce(values, &self.order(), f64::max);
+        self.reduce("all_max", values, &self.order(), f64::max);
     }
     fn all_sum_u64(&self, values: &mut [u64]) {
-        let all = self.share(vec![(0, values.to_vec())]);
+        let all = self.arrays("all_sum_u64", values.to_vec());
         values.iter_mut().enumerate().for_each(|(i, value)| *value = all.iter().map(|all| all[0].1[i]).sum());
     }
     fn node_sum(&self, value: u64) -> u64 {
-        let mut sum = [value];
-        self.all_sum_u64(&mut sum);
-        sum[0]
+        self.arrays("node_sum", vec![value]).iter().map(|all| all[0].1[0]).sum()
     }
     fn all_gather(&self, mine: &[f64]) -> Result<Vec<f64>> {
-        Ok(self.gather(mine).concat())
+        Ok(self.gather("all_gather", mine).concat())
     }
     fn send_all(&self, messages: Vec<Message>) -> Result<Vec<Message>> {
         let others = messages.iter().filter(|(to, _)| *to != self.rank);
         self.sent.set(others.fold(self.sent.get(), |[count, numbers], (_, list)| [count + 1, numbers + list.len()]));
-        let all = self.share(messages);
+        let all = self.share("send_all", messages);
         let to_me = |from: usize| {
             all[from].iter().filter(|(to, _)| *to == self.rank).map(move |(_, list)| (from, list.clone()))
         };
         Ok((0..self.size).flat_map(to_me).collect())
     }
     fn barrier(&self) {
-        self.share(Vec::new());
+        self.share("barrier", Vec::new());
     }
     fn exchange(&self, map: &Map) -> Result<Box<dyn Exchange>> {
         let number = self.exchanges.replace(self.exchanges.get() + 1);
