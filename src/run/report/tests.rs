@@ -1,4 +1,5 @@
 use super::*;
+use crate::run::provenance::GpuReport;
 
 pub(super) fn sample() -> Report {
     Report {
@@ -131,23 +132,68 @@ fn the_table_is_aligned_and_ends_with_the_verdict() {
     assert!(table.contains("\nchecks      algebraic error 1.0e-9, asymmetry of the matrix 1.0e-17\nPASS"), "{table}");
 }
 
-/// Every number of the tables, from values that differ.
-#[test]
-fn the_tables_have_the_numbers_of_the_report_in_their_units() {
+/// A report in which nothing is absent and each number differs from all others.
+fn full() -> Report {
     let spread = SpreadReport { p10_seconds: 1e-3, median_seconds: 2e-3, p90_seconds: 3.5e-3, noisy: true };
-    let cg = PhaseReport::new("cg", 4, 2.0, 1.6, 8e9, 5e9, 27, Some(20.0));
-    let phases = vec![
-        PhaseReport { spread: Some(spread), ..PhaseReport::new("fill", 3, 0.5, 0.5, 0.0, 0.0, 27, Some(20.0)) },
-        cg,
-        PhaseReport::new("total", 1, 4.0, 4.0, 0.0, 5e9, 27, Some(20.0)),
-    ];
+    let phase = |at: usize, name| {
+        let (at, calls) = (at as f64, at as u64 + 2);
+        PhaseReport::new(name, calls, 0.25 + at, 0.2 + 0.75 * at, 1e9 * (1.0 + at), 3e8 * (2.0 + at), 210, Some(20.0))
+    };
+    let names =
+        ["kernels", "memory", "mesh", "graph", "setup", "residual", "nested", "fill", "boundary", "ghosts", "format"];
+    let names = names.into_iter().chain(["preconditioner", "cg", "spmv", "apply", "halo", "verify", "total"]);
+    let mut phases: Vec<PhaseReport> = names.enumerate().map(|(at, name)| phase(at, name)).collect();
+    (phases[13].parent, phases[7].spread, phases[8].flops) = (Some("cg".into()), Some(spread), 0.0);
+    phases[9] = PhaseReport::new("ghosts", 11, 9.25, 6.95, 0.0, 0.0, 210, Some(20.0));
     let level = |rows, entries, seconds| LevelReport { rows, entries, seconds };
-    let report = Report {
-        rating: RatingReport::new(&phases, 54, 4.0, false),
+    let step = |newton, residual, cg_iterations| HistoryReport {
+        newton,
+        residual,
+        cg_iterations,
+        cg_reductions: 2 * cg_iterations + 3,
+        cg_residual: 1.25e-3 * residual,
+        true_residual: 1.5e-3 * residual,
+    };
+    let mut report = Report {
+        rating: RatingReport::new(&phases, 630, 4.75, false),
         phases,
-        triad_gb_per_s: Some(20.0),
-        levels: vec![level(1000, 27_000, 2e-3), level(125, 2700, 0.5e-3), level(8, 64, 0.25e-3)],
+        mesh: MeshReport {
+            element: ElementType::Tet10,
+            nodes: [5, 6, 7],
+            size: [1.5, 2.5, 3.5],
+            map: "twist:0.2".into(),
+            spacing: 0.625,
+        },
+        nodes: 205,
+        elements: 96,
+        ranks: 3,
+        threads: 2,
+        deterministic: true,
+        partition: PartitionReport {
+            owned_min: 59,
+            owned_max: 82,
+            owned_mean: 68.25,
+            imbalance_asked_percent: 30.0,
+            imbalance_percent: 20.125,
+            ghosts: 43,
+            neighbours: 1,
+            duplicated_elements: 36,
+        },
+        newton_iterations: 4,
+        cg_iterations: 61,
+        cg_reductions: 134,
         plain_start_residual: Some(0.125),
+        history: vec![step(0, 4.5, 29), step(1, 0.07, 31)],
+        error_max: 1.1e-3,
+        error_l2: 5.5e-4,
+        error_bound: 2.2e-2,
+        algebraic_error: 1.7e-9,
+        symmetry: 1.9e-17,
+        total_seconds: 4.75,
+        triad_gb_per_s: Some(20.0),
+        peak_bytes: 7_654_321,
+        peak_bytes_per_node: 37_338.15,
+        levels: vec![level(1000, 27_000, 2e-3), level(125, 2700, 0.5e-3), level(8, 64, 0.25e-3)],
         pair_map: Some(PairMapReport {
             capacity: 40,
             load: Some(0.525),
@@ -158,49 +204,41 @@ fn the_tables_have_the_numbers_of_the_report_in_their_units() {
         }),
         ..sample()
     };
-    let rating = &report.rating;
-    assert_eq!((rating.cg_gflop_per_s, rating.cg_triad_fraction), (Some(2.5), Some(0.2)));
-    assert_eq!((rating.total_gflop_per_s, rating.unknowns_per_second, rating.verified), (Some(1.25), 13.5, false));
-    let table = report.table();
-    let has = |cells: &[&str]| {
-        assert!(table.lines().any(|line| line.split_whitespace().eq(cells.iter().copied())), "{cells:?}: {table}");
+    (report.strategies.fill_plain_adds, report.strategies.halo) = (Some(577), Some("MPI".into()));
+    (report.problem.advection, report.strategies.preconditioner) =
+        (Some([0.5, -1.0, 2.0]), crate::run::deck::Preconditioning::Multigrid);
+    let provenance = &mut report.provenance;
+    (provenance.mpi, provenance.other_programs) = (Some("Open MPI v4, package: x".into()), Some(1.26));
+    let of_gpu = GpuReport {
+        name: "A".into(),
+        memory_bytes: 80 << 30,
+        driver: Some("595.71".into()),
+        cuda: "13.1".into(),
+        nvrtc: Some("13.0".into()),
     };
-    has(&["0", "4.400e0", "5", "12", "1.000e-9", "2.000e-9"]);
-    has(&["0", "1000", "27000", "1.000", "2.000"]);
-    has(&["1", "125", "2700", "1.100", "0.500"]);
-    has(&["2", "8", "64", "1.102", "0.250"]);
-    has(&["fill", "3", "0.5000", "6172.83951", "-", "-", "-", "1.00"]);
-    has(&["cg", "4", "2.0000", "18518.51852", "4.00", "20", "%", "2.50", "1.25"]);
-    has(&["fill", "3", "1.000", "2.000", "3.500", "noisy"]);
-    for line in [
-        "triad       20.0 GB/s",
-        "peak memory 1.0 MiB, 38836 B/node (all ranks: resident, with the program)",
-        "rating      CG 2.50 GFLOP/s (20 % of triad), all 1.25 GFLOP/s,",
-        "start       from coarser boxes; at the boundary values ||F|| is 1.250e-1",
-        "pair map    40 slots, 52.5 % full, longest probe 7, 201 duplicates",
-        "            3 failed inserts, 1 retry",
-        "errors      max 1.000e-3, bound 2.000e-2, L2 5.000e-4",
-    ] {
-        assert!(table.contains(line), "{line}: {table}");
-    }
-    let mut of_minife = report.clone();
+    provenance.gpu = Some(of_gpu);
+    (provenance.build.commit, provenance.build.rustc, provenance.build.profile) =
+        ("abc".into(), "rustc 1.95.0 (x)".into(), "release");
+    let machine = &mut provenance.machine;
+    (machine.host, machine.cpu, machine.sockets, machine.cores) = ("a".into(), "Made Up 9".into(), Some(2), Some(48));
+    (machine.hardware_threads, machine.memory_bytes) = (96, Some(257 << 30));
+    report
+}
+
+/// Tables and rows as texts that were looked through: each word and number of them is one of the report in its unit.
+#[test]
+fn whole_tables_and_rows_are_those_that_were_looked_through() {
+    let report = full();
+    let mut other = Report { cg_iterations_asked: Some(5), ..report.clone() };
+    other.rating.verified = true;
+    (other.problem.advection, other.mesh.element, other.nodes) = (None, ElementType::Hex8, 210);
+    (other.strategies.format, other.strategies.solver) = (None, Solver::Gmres);
+    let found = [report.table(), other.table(), Report::csv_header(), report.csv_row()].join("\n") + "\n";
+    let different =
+        found.lines().zip(include_str!("tests/full.txt").lines()).find(|(found, expected)| found != expected);
+    assert_eq!((different, found.lines().count()), (None, include_str!("tests/full.txt").lines().count()), "{found}");
+    let mut of_minife = report;
     of_minife.problem.name = ProblemKind::Minife;
     let line = "\nerrors      at the centre: max 1.000e-3 of 1, bound 2.000e-2, L2 5.000e-4 of the value there\n";
     assert!(of_minife.table().contains(line), "{}", of_minife.table());
-    let mut uneven = report.clone();
-    uneven.partition = PartitionReport {
-        owned_min: 5,
-        owned_max: 11,
-        owned_mean: 9.0,
-        imbalance_asked_percent: 30.0,
-        imbalance_percent: 44.4,
-        ghosts: 6,
-        neighbours: 1,
-        duplicated_elements: 3,
-    };
-    let words = uneven.table().split_whitespace().collect::<Vec<_>>().join(" ");
-    let line = "partition 5 to 11 nodes per rank, at most 6 ghosts and 1 neighbour, 37.5 % duplicated elements, imbalance 44.4 % \
-                (asked 30 %)";
-    assert!(words.contains(line), "{words}");
-    assert!(table.contains("1.350e1 unknowns/s") && table.contains("NOT VERIFIED"), "{table}");
 }
