@@ -1,12 +1,14 @@
 //! Calls that are wrong, as strangers to the library make them: each ends with an error that names the argument, none with a wrong number.
 
 use minifenl::comm::Solo;
+use minifenl::contraction::Sum;
 use minifenl::element::equations::{Elasticity, Poisson};
 use minifenl::element::{BasisTables, ElementType};
 use minifenl::fill::{
-    Coo, ElementKernel, EquationKernel, Fill, FusedKernel, IntrepidKernel, Strategy, Workset, Worksets,
+    Combinations, Coo, DistributedCoo, ElementIndices, ElementKernel, EquationKernel, Fill, FusedKernel,
+    IntrepidKernel, Strategy, Workset, Worksets,
 };
-use minifenl::mesh::{ElemNode, Mesh};
+use minifenl::mesh::{ElemNode, Mesh, Numbering};
 use minifenl::solve::{CgParams, CgWorkspace, Identity, LinearSystem, cg};
 use minifenl::space::{Serial, Threads, available_bytes};
 use minifenl::sparse::{CrsGraph, CrsMatrix, Format, Formats, HostMatrix, MatrixStorage, Precision};
@@ -229,4 +231,76 @@ fn a_plan_of_too_many_rows_is_refused_before_it_is_made() {
     }
     let error = Coo::new(&Serial, rows, 2, &[0u64], &[0]).unwrap_err();
     assert!(matches!(error, Error::OutOfMemory { .. }), "{error}");
+}
+
+/// Every call that takes arrays: one that is too long, or too short, is named with its operation.
+#[test]
+fn arrays_of_another_length_are_named() {
+    let (pairs, ids, mut matrix) = (
+        [[0u32, 0, 1], [0, 1, 1]],
+        [[0u64, 0, 1], [0, 1, 1]],
+        CrsMatrix::zero(Arc::new(CrsGraph::new(vec![0, 0, 0], vec![], 2).unwrap())),
+    );
+    let plan = Coo::new(&Serial, 2, 2, &pairs[0], &pairs[1]).unwrap();
+    let mut own = plan.matrix::<f64>().unwrap();
+    let ties = Combinations::new(3, &[(2, vec![(0, 0.5)])]).unwrap();
+    let reduced = ties.pairs(&pairs[0], &pairs[1]).unwrap();
+    let mut sums = DistributedCoo::new(&Serial, &Solo, &[0, 1], &ids[0], &ids[1]).unwrap();
+    let mut of_sums = sums.matrix().unwrap();
+    let (long, once) = ([1.0; 9], Sum::Overwrite);
+    let numbering = Numbering::reverse_cuthill_mckee(plan.graph()).unwrap();
+    for off in [-1isize, 1] {
+        // An array of `count` items and one more or less.
+        let wrong = |count: usize| count.checked_add_signed(off).unwrap();
+        let (two, three) = (wrong(2), wrong(3));
+        let rows = |count: usize| vec![0.0; count];
+        for (start, result) in [
+            ("Coo::new: `j`", Coo::new(&Serial, 2, 2, &pairs[0], &vec![0; three]).map(drop)),
+            ("Coo::set_values: `values`", plan.set_values(&Serial, &long[..three], once, &mut own)),
+            ("Coo::sum_entries: `values`", plan.sum_entries(&Serial, &long[..three], once, &mut rows(3))),
+            ("Coo::sum_entries: `entries`", plan.sum_entries(&Serial, &long[..3], once, &mut rows(three))),
+            ("Coo::sum_rows: `values`", plan.sum_rows(&Serial, &long[..three], once, &mut rows(2))),
+            ("Coo::sum_rows: `rows`", plan.sum_rows(&Serial, &long[..3], once, &mut rows(two))),
+            ("Combinations::restrict: `full`", ties.restrict(&long[..three], &mut rows(2))),
+            ("Combinations::restrict: `reduced`", ties.restrict(&long[..3], &mut rows(two))),
+            ("Combinations::expand: `full`", ties.expand(&long[..2], &mut rows(three))),
+            ("Combinations::expand: `reduced`", ties.expand(&long[..two], &mut rows(3))),
+            ("Combinations::pairs: `j`", ties.pairs(&pairs[0], &vec![0; three]).map(drop)),
+            ("ReducedPairs::values: `values`", reduced.values(&long[..three]).map(drop)),
+            (
+                "DistributedCoo::new: `j`",
+                DistributedCoo::new(&Serial, &Solo, &[0, 1], &ids[0], &vec![0; three]).map(drop),
+            ),
+            ("DistributedCoo::set_values: `values`", sums.set_values(&Serial, &long[..three], once, &mut of_sums)),
+            ("DistributedCoo::sum_rows: `values`", sums.sum_rows(&Serial, &long[..three], once, &mut rows(2))),
+            ("DistributedCoo::sum_rows: `rows`", sums.sum_rows(&Serial, &long[..3], once, &mut rows(two))),
+            (
+                "Numbering::renumber: `elem_node`",
+                ElemNode::new(vec![0], 1, two).and_then(|t| numbering.renumber(&t)).map(drop),
+            ),
+            ("Numbering::permute: `data`", numbering.permute(&long[..two]).map(drop)),
+        ] {
+            let error = result.expect_err(start).to_string();
+            assert!(error.starts_with(start), "{start}, {off}: {error}");
+        }
+    }
+    assert!(plan.set_values(&Serial, &long[..3], once, &mut matrix).is_err(), "a matrix on another graph");
+    // The largest number is no id, wherever it stands.
+    let none = u64::MAX;
+    let of_pairs = |owned: &[u64], i: &[u64], j: &[u64]| DistributedCoo::new(&Serial, &Solo, owned, i, j).map(drop);
+    let of_elements = |owned: &[u64], rows: [u64; 2], columns: [u64; 2]| {
+        let [rows, columns] = [&rows, &columns].map(|indices| ElementIndices { indices, per_elem: 2 });
+        DistributedCoo::from_elements(&Serial, &Solo, owned, rows, columns).map(drop)
+    };
+    for (place, result) in [
+        ("owned[1]", of_pairs(&[0, none], &[0], &[0])),
+        ("i[2]", of_pairs(&[0], &[0, 0, none], &[0; 3])),
+        ("j[1]", of_pairs(&[0], &[0; 2], &[0, none])),
+        ("owned[0]", of_elements(&[none], [0; 2], [0; 2])),
+        ("rows_of[0, 1]", of_elements(&[0], [0, none], [0; 2])),
+        ("columns_of[0, 0]", of_elements(&[0], [0; 2], [none, 0])),
+    ] {
+        let error = result.expect_err(place).to_string();
+        assert!(error.starts_with(&format!("{place} is {none}, which is no global id")), "{place}: {error}");
+    }
 }
