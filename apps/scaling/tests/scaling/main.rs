@@ -6,3 +6,4 @@ mod guarded;
 mod made_up;
 mod peers;
 mod runs;
+mod whole;
