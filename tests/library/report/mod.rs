@@ -3,6 +3,7 @@
 
 mod parts;
 mod units;
+mod whole;
 
 use crate::thread_ranks::on_ranks;
 use minifenl::element::ElementType;
