@@ -74,66 +74,6 @@ fn cells(blocks: &[Block], columns: usize) -> Vec<Vec<String>> {
     found.expect("a table")
 }
 
-/// Times in milliseconds, half the distance of the percentiles, shares in per cent, the total in seconds.
-#[test]
-fn tables_and_csv_have_the_numbers_of_the_rows_in_their_units() {
-    let runs = |ranks, nodes, time: f64| {
-        [0.8, 1.0, 1.2].map(|factor| Sample {
-            halo: 0.25 * time * factor,
-            triad: 12.5,
-            ..sample(ranks, nodes, time * factor)
-        })
-    };
-    let all = [runs(1, [8; 3], 1e-3), runs(2, [8, 16, 8], 2e-3)];
-    let all: Vec<_> = all.into_iter().flat_map(|runs| runs.into_iter().zip(1..)).collect();
-    let found = table(Kind::Weak, &all);
-    let blocks = blocks(&testing::study(Kind::Weak, vec![1, 2], vec![0], 3), &found, None);
-    // Percentiles of three runs are the extremes.
-    assert_eq!(
-        cells(&blocks, 16),
-        [
-            [
-                "1", "1", "8x8x8", "3", "10", "200", "100", "1.00", "0.200", "0.700", "0.250", "25.0 %", "1.25",
-                "1.010", "12.5", "unbound"
-            ],
-            [
-                "2", "1", "8x16x8", "3", "10", "200", "100", "2.00", "0.400", "1.40", "0.500", "25.0 %", "1.25",
-                "1.020", "12.5", "unbound"
-            ],
-        ]
-        .map(|row| row.map(String::from).to_vec())
-        .into_iter()
-        .enumerate()
-        .map(|(at, mut row)| {
-            row[15] = found.rows[at].placement.binding.into();
-            row
-        })
-        .collect::<Vec<_>>()
-    );
-    let efficiencies = [["1", "1", "1.00", "1.00", "1.00", "1.00"], ["2", "1", "1.00", "1.00", "0.50", "0.50"]];
-    assert_eq!(cells(&blocks, 6), efficiencies.map(|row| row.map(String::from).to_vec()));
-    let csv = super::csv::of(&found);
-    let names: Vec<&str> = csv.lines().next().unwrap().split(',').collect();
-    let line = csv.lines().find(|line| line.starts_with("2,1,") && line.contains(",cg,")).unwrap();
-    let values: Vec<&str> = line.split(',').collect();
-    for (name, value) in [
-        ("nodes_y", "16"),
-        ("runs", "3"),
-        ("cg_iterations", "10"),
-        ("communication", "0.250000"),
-        ("triad_gb_per_s", "1.250000e1"),
-        ("oversubscribed", "false"),
-        ("imbalance_percent", "0.000000e0"),
-        ("median_seconds", "2.000000e-3"),
-        ("low_seconds", "1.600000e-3"),
-        ("high_seconds", "2.400000e-3"),
-        ("imbalance", "1.2500"),
-        ("efficiency", "5.000000e-1"),
-    ] {
-        assert_eq!(values[names.iter().position(|other| *other == name).unwrap()], value, "{name}: {line}");
-    }
-}
-
 #[test]
 fn the_line_of_the_model_is_a_table_in_its_units() {
     use crate::model::{Fit, Partition, Prediction, prediction::Predicted};
