@@ -217,6 +217,11 @@ mod tests {
         for (row, image) in images {
             assert!((image - value(fine, row)).abs() < 1e-13, "row {row}: {image}, {}", value(fine, row));
         }
+        for axis in 0..3 {
+            let of_another = |at| Stencil::linear(fine[at], coarse[at] + u64::from(at == axis));
+            let refused = Columns::new(&Solo, [&rows, &columns], &[0, 1, 2].map(of_another)).map(drop);
+            assert!(matches!(refused, Err(Error::Shape { array: "stencils", .. })), "axis {axis}: {refused:?}");
+        }
     }
 
     /// Rows and columns on any number of ranks are those of the product of stencils, for every element.

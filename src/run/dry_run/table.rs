@@ -163,6 +163,10 @@ mod tests {
             assert_eq!((dry.largest.rank, dry.largest.sizes), (rank, own(rank)));
             assert_eq!(dry.largest.forecast, Forecast::of::<Threads>(&own(rank), &dry.choices));
             assert!(dry.table().contains(&format!("part        rank {rank} of 3, the one that ")), "{}", dry.table());
+            let per_node = dry.largest.forecast.stages[3] as f64 / own(rank).owned as f64;
+            let table = dry.table();
+            let solve = table.lines().find(|line| line.starts_with("solve ")).unwrap();
+            assert!(solve.ends_with(&format!(" {per_node:.1}")), "{per_node}: {solve}");
         }
     }
 

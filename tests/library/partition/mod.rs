@@ -72,6 +72,11 @@ fn wrong_lists_are_refused_on_all_ranks_with_id_and_ranks() {
         maps(&[(&[1, 2], &[8]), (&[3], &[]), (&[4], &[1])]),
         "global id 8 is used by rank 0 and owned by no rank, expected one owner",
     );
+    // Of two ranks that ask for it the lower.
+    assert_refused(
+        maps(&[(&[1, 2], &[8]), (&[3], &[]), (&[4], &[8])]),
+        "global id 8 is used by rank 0 and owned by no rank, expected one owner",
+    );
     assert_refused(
         maps(&[(&[1, 2], &[]), (&[3, 9, 3], &[]), (&[4], &[])]),
         "rank 1 owns global id 3 twice, as items 0 and 2; expected each id once",

@@ -149,3 +149,13 @@ fn the_end_of_scaling_is_that_of_the_line() {
         line(&[1.0, 0.75, 0.5]).starts_with("The model stays above half the efficiency of one rank up to 256 ranks;")
     );
 }
+
+#[test]
+fn one_host_is_told_of_if_no_point_has_more() {
+    let mut found = table(Kind::Weak, &[(sample(1, [8; 3], 1e-3), 1), (sample(2, [8, 16, 8], 1e-3), 1)]);
+    let study = testing::study(Kind::Weak, vec![1, 2], vec![0], 1);
+    let is_told = |table: &Table| conclusions(&study, table, None).join("\n").contains("All ranks were on one host");
+    assert!(is_told(&found));
+    found.rows[1].placement.hosts = 2;
+    assert!(!is_told(&found));
+}
