@@ -120,7 +120,7 @@ macro_rules! files {
 
 /// The texts that were looked through.
 const EXPECTED: [(&str, &str); 9] = files! {
-    "weak.md" "weak.csv" "weak.json.txt" "weak.svg.txt" "strong.md" "strong.json.txt" "strong.svg.txt" "compare.md" "model.md"
+    "weak.md.txt" "weak.csv" "weak.json.txt" "weak.svg.txt" "strong.md.txt" "strong.json.txt" "strong.svg.txt" "compare.md.txt" "model.md.txt"
 };
 
 /// Compares a text with a file of `whole/`, line by line.
@@ -150,7 +150,7 @@ fn whole_reports_are_those_that_were_looked_through() {
         let (found, text) = run(&["report", folder.to_str().unwrap()]);
         assert_eq!(found, Some(code), "{kind}: {text}");
         let read = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap();
-        assert_is(&format!("{kind}.md"), &read("report.md"), &mut wrong);
+        assert_is(&format!("{kind}.md.txt"), &read("report.md"), &mut wrong);
         if kind == "weak" {
             assert_is("weak.csv", &read("study.csv"), &mut wrong);
         }
@@ -167,11 +167,11 @@ fn whole_reports_are_those_that_were_looked_through() {
     let figure = root.path().join("two.svg").display().to_string();
     let (code, text) = run(&["compare", &folders[0], &folders[1], "--figure", &figure]);
     assert_eq!(code, Some(0));
-    assert_is("compare.md", &(text + &drawn(&std::fs::read_to_string(&figure).unwrap())), &mut wrong);
+    assert_is("compare.md.txt", &(text + &drawn(&std::fs::read_to_string(&figure).unwrap())), &mut wrong);
     let machine =
         ["model", "--bandwidth", "10", "--latency", "2", "--link", "5", "--flops", "30", "--ranks", "1,3,64,1000"];
     let (code, text) = run(&[&machine[..], &["--nodes-per-rank", "12x13x14", "--imbalance", "20"]].concat());
     assert_eq!(code, Some(0));
-    assert_is("model.md", &text, &mut wrong);
+    assert_is("model.md.txt", &text, &mut wrong);
     assert!(wrong.is_empty(), "{wrong}new texts are in {}/whole", env!("CARGO_TARGET_TMPDIR"));
 }
