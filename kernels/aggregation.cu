@@ -5,6 +5,8 @@ constexpr int THREADS = 256;
 // Lanes that decide about a node, and nodes that each asks for at once.
 constexpr int TEAM = 16, BATCH = 4;
 constexpr u32 NONE = 0xffffffffu;
+// What is decided about a node that makes an aggregate.
+constexpr u32 ROOT = 2;
 
 struct Matrix {
     u32 dofs;
@@ -66,7 +68,7 @@ INLINE u32 strong_nodes(Matrix a, u64 i, u64 nodes, double limit, const double* 
                     is_first = place == __ldg(a.map + i * dofs + before + 1) || __ldg(a.entries + place) / dofs != j;
                 }
                 if (is_first) {
-                    const double square = a.block(i, r, j), bound = __dmul_rn(__dmul_rn(limit, norms[i]), norms[j]);
+                    const double square = a.block(i, r, j), bound = __dmul_rn(limit, __dmul_rn(norms[i], norms[j]));
                     is_strong = __dmul_rn(square, square) > bound;
                 }
             }
@@ -124,8 +126,8 @@ INLINE u32 peek32(const u32* word) {
 
 // Marks the nodes of aggregates as one thread does that visits nodes in their order: a node none of whose neighbours has a mark becomes
 // a root and marks them. TEAM lanes per node wait until all nodes before it that are at most two steps away are decided; tickets order the
-// blocks, so that waiting ends (Blelloch, Fineman and Shun 2012: few nodes wait for many others). `mark`, `decided` and `ticket` are 0 on
-// entry.
+// blocks, so that waiting ends (Blelloch, Fineman and Shun 2012: few nodes wait for many others). decided = ROOT for roots, 1 for others;
+// `mark`, `decided` and `ticket` are 0 on entry. Connections that only one of two nodes has leave the choice of roots to chance.
 KERNEL __launch_bounds__(THREADS) mark_roots(u64 nodes, const u64* map, const u32* strong, u32* mark, u32* decided, u32* ticket) {
     __shared__ u32 block;
     if (threadIdx.x == 0) block = atomicAdd(ticket, 1u);
@@ -164,6 +166,7 @@ KERNEL __launch_bounds__(THREADS) mark_roots(u64 nodes, const u64* map, const u3
         if (__any_sync(team, is_marked)) break;
         if (__any_sync(team, at < end)) continue;
         // The marks of the roots among them are there, too.
+        __syncwarp(team);
         __threadfence();
         is_root = !__any_sync(team, sees_mark());
         break;
@@ -174,13 +177,13 @@ KERNEL __launch_bounds__(THREADS) mark_roots(u64 nodes, const u64* map, const u3
         __threadfence();
         __syncwarp(team);
     }
-    if (lane == 0) asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" ::"l"(decided + i), "r"(1u) : "memory");
+    if (lane == 0) asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" ::"l"(decided + i), "r"(is_root ? ROOT : 1u) : "memory");
 }
 
 // joined = the marks, where nodes without one take that of most neighbours among their strong neighbours' marks: strong neighbours count
 // twice, weak ones once, and of equals the first root wins. A flag per root, and per coupled node that is left. One warp per node.
 KERNEL __launch_bounds__(THREADS) join_aggregates(u64 nodes, u32 dofs, const u64* graph_map, const u32* graph_entries, const u64* map,
-                                                  const u32* strong, const u8* is_coupled, const u32* mark, u32* joined, u32* roots,
+                                                  const u32* strong, const u8* is_coupled, const u32* mark, const u32* decided, u32* joined, u32* roots,
                                                   u32* alone) {
     const u64 i = thread_index() / WARP;
     if (i >= nodes) return;
@@ -204,7 +207,7 @@ KERNEL __launch_bounds__(THREADS) join_aggregates(u64 nodes, u32 dofs, const u64
     }
     if (lane_index() != 0) return;
     joined[i] = own;
-    roots[i] = own == ~u32(i);
+    roots[i] = __ldg(decided + i) == ROOT;
     alone[i] = own == 0 && is_coupled[i];
 }
 
@@ -302,10 +305,11 @@ KERNEL __launch_bounds__(THREADS) invert_diagonal(u64 rows, const u64* map, cons
 }
 
 // A[row, row] = 1 for the rows listed.
-KERNEL __launch_bounds__(THREADS) set_diagonal(u64 count, const u32* rows, const u64* map, const u32* entries, double* values) {
+KERNEL __launch_bounds__(THREADS) set_diagonal(u64 count, const u32* listed, u64 rows, const u64* map, const u32* entries, double* values) {
     const u64 i = thread_index();
     if (i >= count) return;
-    const u32 row = __ldg(rows + i);
+    const u32 row = __ldg(listed + i);
+    if (row >= rows) return;
     const u64 at = Matrix{1, map, entries, values}.find(row, row);
     if (at < __ldg(map + row + 1) && __ldg(entries + at) == row) values[at] = 1;
 }

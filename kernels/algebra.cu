@@ -15,85 +15,93 @@ struct Rows {
     const u32* entries;
 };
 
-// A table of groups, one per warp: a power of two of places, at most `probes` of them tried.
+// A table of groups, one per warp, with a power of two of slots: full where a row has more groups.
 struct Table {
-    u32* places;
-    u32 capacity, probes;
+    u32* slots;
+    u32 capacity;
 
     // Returns whether the group is new.
-    __device__ __forceinline__ bool insert(u32 group, u32* state) const {
+    __device__ __forceinline__ bool insert(u32 group, bool& is_full) const {
         u32 at = group * 2654435761u;
         at = (at ^ at >> 15) & (capacity - 1);
-        for (u32 probe = 0; probe < probes; probe++, at = (at + 1) & (capacity - 1)) {
-            const u32 found = atomicCAS(places + at, EMPTY, group);
+        for (u32 probe = 0; probe < capacity; probe++, at = (at + 1) & (capacity - 1)) {
+            const u32 found = atomicCAS(slots + at, EMPTY, group);
             if (found == EMPTY) return true;
             if (found == group) return false;
         }
-        state[FULL] = 1;
+        is_full = true;
         return false;
     }
 };
 
 // The table of this warp, in shared memory or behind `global`.
-INLINE Table table_of(u32 capacity, u32 probes, u32* global) {
-    u32* places = global == nullptr ? shared_tables + threadIdx.x / WARP * capacity : global + thread_index() / WARP * capacity;
-    return Table{places, capacity, probes};
+INLINE Table table_of(u32 capacity, u32* global) {
+    return Table{global == nullptr ? shared_tables + threadIdx.x / WARP * capacity : global + thread_index() / WARP * capacity, capacity};
 }
 
-// Fills the table with the groups of row `row` of A B and returns their number, in all lanes.
+// Fills the table with the groups of row `row` of A B and returns their number, in all lanes; EMPTY where there are more than slots.
 INLINE u32 collect(u64 row, u32 width, Rows a, Rows b, Table table, u32* state) {
     const u32 lane = lane_index();
-    for (u32 i = lane; i < table.capacity; i += WARP) table.places[i] = EMPTY;
+    for (u32 i = lane; i < table.capacity; i += WARP) table.slots[i] = EMPTY;
     __syncwarp();
     u32 found = 0;
+    bool is_full = false;
     const u64 end = __ldg(a.map + row + 1);
     for (u64 at = __ldg(a.map + row) + lane / LANES; at < end; at += WARP / LANES) {
         const u32 k = __ldg(a.entries + at);
         const u64 last = __ldg(b.map + k + 1);
-        for (u64 of_b = __ldg(b.map + k) + lane % LANES * width; of_b < last; of_b += LANES * width) {
+        for (u64 of_b = __ldg(b.map + k) + lane % LANES * width; of_b < last && !is_full; of_b += LANES * width) {
             const u32 first = __ldg(b.entries + of_b);
             if (first % width != 0 || of_b + width > last || __ldg(b.entries + of_b + (width - 1)) != first + (width - 1)) {
                 state[BROKEN] = 1;
             }
-            found += table.insert(first / width, state);
+            found += table.insert(first / width, is_full);
         }
     }
+    is_full = __any_sync(ALL_LANES, is_full);
     __syncwarp();
-    return __shfl_sync(ALL_LANES, warp_sum(found), 0);
+    return is_full ? EMPTY : __shfl_sync(ALL_LANES, warp_sum(found), 0);
 }
 
-// counts[row] = number of columns of the row of A B; one warp per row. The counts hold only if no table was full.
-KERNEL __launch_bounds__(THREADS) product_count(u64 rows, u32 width, u32 capacity, u32 probes, const u64* a_map, const u32* a_entries,
-                                                const u64* b_map, const u32* b_entries, u32* global, u32* counts, u32* state) {
-    const Table table = table_of(capacity, probes, global);
-    for (u64 row = thread_index() / WARP; row < rows; row += thread_count() / WARP) {
+// counts[row] = number of columns of the row of A B, EMPTY where a table was full; one warp per row. `listed` names the rows, all without
+// it.
+KERNEL __launch_bounds__(THREADS) product_count(u64 rows, const u32* listed, u32 width, u32 capacity, const u64* a_map,
+                                                const u32* a_entries, const u64* b_map, const u32* b_entries, u32* global, u32* counts,
+                                                u32* state) {
+    const Table table = table_of(capacity, global);
+    for (u64 at = thread_index() / WARP; at < rows; at += thread_count() / WARP) {
+        const u64 row = listed == nullptr ? at : listed[at];
         const u32 found = collect(row, width, Rows{a_map, a_entries}, Rows{b_map, b_entries}, table, state);
-        if (lane_index() == 0) counts[row] = found * width;
+        if (lane_index() == 0) counts[row] = found == EMPTY ? EMPTY : found * width;
+        if (found == EMPTY) state[FULL] = 1;
         __syncwarp();
     }
 }
 
-// entries of each row = its columns, ascending. The place of a group is the number of smaller ones.
-KERNEL __launch_bounds__(THREADS) product_fill(u64 rows, u32 width, u32 capacity, u32 probes, const u64* a_map, const u32* a_entries,
-                                               const u64* b_map, const u32* b_entries, u32* global, const u64* row_map,
-                                               u32* entries, u32* state) {
-    const Table table = table_of(capacity, probes, global);
+// entries of each row = its columns, ascending. The place of a group is the number of smaller ones. Leaves rows that have more groups
+// than the table.
+KERNEL __launch_bounds__(THREADS) product_fill(u64 rows, const u32* listed, u32 width, u32 capacity, const u64* a_map,
+                                               const u32* a_entries, const u64* b_map, const u32* b_entries, u32* global,
+                                               const u64* row_map, u32* entries, u32* state) {
+    const Table table = table_of(capacity, global);
     const u32 lane = lane_index();
-    for (u64 row = thread_index() / WARP; row < rows; row += thread_count() / WARP) {
+    for (u64 at = thread_index() / WARP; at < rows; at += thread_count() / WARP) {
+        const u64 row = listed == nullptr ? at : listed[at];
+        if (__ldg(row_map + row + 1) - __ldg(row_map + row) > u64(capacity) * width) continue;
         collect(row, width, Rows{a_map, a_entries}, Rows{b_map, b_entries}, table, state);
         u32 kept = 0;
         for (u32 first = 0; first < capacity; first += WARP) {
-            const u32 group = table.places[first + lane], ones = __ballot_sync(ALL_LANES, group != EMPTY);
-            // No place is written before it was read: those kept are never more than those read.
-            if (group != EMPTY) table.places[kept + __popc(ones & ((1u << lane) - 1))] = group;
+            const u32 group = table.slots[first + lane], ones = __ballot_sync(ALL_LANES, group != EMPTY);
+            // No slot is written before it was read: those kept are never more than those read.
+            if (group != EMPTY) table.slots[kept + __popc(ones & ((1u << lane) - 1))] = group;
             kept += __popc(ones);
             __syncwarp();
         }
         u32* out = entries + __ldg(row_map + row);
         for (u32 i = lane; i < kept; i += WARP) {
-            const u32 group = table.places[i];
+            const u32 group = table.slots[i];
             u32 place = 0;
-            for (u32 j = 0; j < kept; j++) place += table.places[j] < group;
+            for (u32 j = 0; j < kept; j++) place += table.slots[j] < group;
             for (u32 d = 0; d < width; d++) out[place * width + d] = group * width + d;
         }
         __syncwarp();

@@ -139,7 +139,6 @@ template <class Nodal> INLINE State state_at(const Tables& tables, int p, Nodal 
     }
     // 1, or NaN.
     const double one = double(flat) / double(flat);
-#if AT_POINT
     // The unit normal t1 x t2 of faces, t1 x e_z of lines, completes the Jacobian: det J is the ratio of areas or lengths.
     if constexpr (BOUNDARY) {
         if (AXES == 1) columns[1][2] = one;
@@ -147,9 +146,12 @@ template <class Nodal> INLINE State state_at(const Tables& tables, int p, Nodal 
         cross(columns[0], columns[1], normal);
         double scale = 1 / sqrt(normal[0] * normal[0] + normal[1] * normal[1] + normal[2] * normal[2]);
 #pragma unroll
-        for (int a = 0; a < DIM; a++) at.where.normal[a] = normal[a] *= scale;
-    }
+        for (int a = 0; a < DIM; a++) normal[a] *= scale;
+#if AT_POINT
+#pragma unroll
+        for (int a = 0; a < DIM; a++) at.where.normal[a] = normal[a];
 #endif
+    }
 #pragma unroll
     for (int a = BOUNDARY ? DIM : AXES; a < DIM; a++) columns[a][a] = one;
     double(&inverse)[DIM][DIM] = at.inverse;

@@ -48,7 +48,8 @@ pub fn graph(offsets: IndexSlice<'_>, columns: IndexSlice<'_>) -> Result<CrsGrap
     };
     let columns = match columns {
         IndexSlice::Narrow(columns) => columns.iter().map(|&column| column as u32).collect(),
-        IndexSlice::Wide(columns) => columns.iter().map(|&column| column as u32).collect(),
+        // One that does not fit is out of range of the rows, too.
+        IndexSlice::Wide(columns) => columns.iter().map(|&column| u32::try_from(column).unwrap_or(u32::MAX)).collect(),
     };
     let rows = offsets.len().saturating_sub(1);
     CrsGraph::new(offsets, columns, rows)

@@ -79,7 +79,7 @@ pub fn general_iteration(method: Method, step: Cost, s: Sizes) -> Cost {
         Method::Cg => (1, 72, 10),
         Method::Gmres { restart } => (1, 40 * (restart as u64 + 1), 4 * (restart as u64 + 1)),
         Method::BiCgStab => (2, 264, 25),
-        Method::MinRes => (1, 192, 21),
+        Method::MinRes => (1, 200, 21),
     };
     Cost { bytes: steps * step.bytes + bytes * s.owned, flops: steps * step.flops + flops * s.owned }
 }

@@ -85,7 +85,7 @@ fn choice(comm: &dyn Communicator, space: &Cuda) -> Result<()> {
     let links = Links::connect(space, comm, None, Duration::from_secs(60))?;
     assert_eq!(links.transport(), Transport::Peer);
     let refused = Links::connect(space, comm, Some(Transport::Mpi), Duration::from_secs(60)).unwrap_err().to_string();
-    assert!(comm.rank() > 0 || refused.contains("--halo") && refused.contains("peer, nccl"), "{refused}");
+    assert!(comm.rank() > 0 || refused.contains("transport mpi") && refused.contains("peer, nccl"), "{refused}");
     Ok(())
 }
 

@@ -25,6 +25,7 @@ impl<'a> CudaGiven<'a> {
 
     /// Component `c` of unknowns `[D node + c]`, such as those of an earlier time step.
     pub fn component<const D: usize>(unknowns: &'a CudaArray<f64>, c: usize) -> Self {
+        const { assert!(D > 0, "a component of several") };
         CudaGiven { place: GivenPlace::component(D, c), values: unknowns }
     }
 
@@ -56,7 +57,7 @@ impl<'a> CudaGiven<'a> {
     }
 }
 
-/// The fields of elements from `first` on, as the words of a kernel's argument; without a field those of one that is not read.
+/// The fields of elements from `first` on, as the words of a kernel's argument; without fields one unused field.
 #[derive(Debug)]
 pub(super) struct GivenWords(Vec<u64>);
 

@@ -49,7 +49,7 @@ pub(super) struct SystemView<'a> {
     pub layout: RowLayout<'a>,
     pub values: &'a mut CudaArray<f64>,
     pub residual: &'a mut CudaArray<f64>,
-    /// What happens to the numbers that stand there.
+    /// Whether results overwrite values and residual or are added.
     pub sum: Sum,
 }
 

@@ -25,6 +25,7 @@ impl<'a> Given<'a> {
 
     /// Component `c` of unknowns `[node][component]`, such as those of an earlier time step.
     pub fn component<const D: usize>(unknowns: &'a [[f64; D]], c: usize) -> Self {
+        const { assert!(D > 0, "a component of several") };
         Given { place: GivenPlace::component(D, c), values: unknowns.as_flattened() }
     }
 

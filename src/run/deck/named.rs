@@ -128,7 +128,7 @@ impl Preconditioning {
         matches!(self, Preconditioning::Multigrid | Preconditioning::Algebraic)
     }
 
-    /// Whether the host makes it from the matrix in CRS.
+    /// Whether its set-up reads the matrix in CRS.
     pub fn reads_crs(self) -> bool {
         matches!(self, Preconditioning::Algebraic | Preconditioning::GaussSeidel | Preconditioning::Cholesky)
     }

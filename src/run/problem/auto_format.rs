@@ -72,7 +72,7 @@ pub(super) fn before<S: Formats>(
     chosen(default, "not chosen yet").map(|(chosen, _)| (chosen, false))
 }
 
-/// The format that the deck asks for, and why: by name, or by a preconditioner whose set-up on the host reads CRS from a device.
+/// The format that the deck asks for, and why: by name, or by a preconditioner whose set-up reads CRS.
 fn asked<S: Formats>(deck: &Deck) -> Option<(Format, &'static str)> {
     match deck.matrix.format {
         Choice::Given(format) => Some((format, "given")),

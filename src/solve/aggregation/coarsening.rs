@@ -12,7 +12,7 @@ use super::numbering::Numbering;
 use super::restriction::restriction;
 use super::tentative::Tentative;
 use super::{Aggregate, NearNull};
-use crate::comm::{Communicator, Map, agree};
+use crate::comm::{Communicator, Links, Map, agree};
 use crate::space::Array;
 use crate::sparse::{CrsMatrix, Spgemm};
 use crate::{LocalOrdinal, Result};
@@ -50,12 +50,12 @@ impl<S: Aggregate> Coarsening<S> {
     /// Coarsens a matrix, given D^-1 and the largest eigenvalue of D^-1 A. Collective.
     pub fn plan(
         space: &S,
-        comm: &dyn Communicator,
+        links: &Links<'_, S>,
         (a, map): (&CrsMatrix<f64, S::Memory>, &Map),
         near_null: &NearNull<S::Memory>,
         (inverse, largest): (&Array<S, f64>, f64),
     ) -> Result<Coarser<S>> {
-        let width = near_null.count();
+        let (comm, width) = (links.comm(), near_null.count());
         let cut = || {
             let nodes = space.nodes(a, near_null.dofs())?;
             let (of_node, count) = space.aggregates(&nodes, a.graph(), near_null.dofs())?;
@@ -64,15 +64,15 @@ impl<S: Aggregate> Coarsening<S> {
         let (Tentative { prolongator: p0, near_null, empty }, count) = agree(comm, cut())?;
         let numbering = Numbering::new(comm, count)?;
         let own = numbering.columns(comm, Vec::new())?;
-        let (p0_rows, columns) = GhostRows::of(space, comm, map, &p0, (&own, &numbering, width))?;
+        let (p0_rows, columns) = GhostRows::of(space, links, map, &p0, (&own, &numbering, width))?;
         let all = p0_rows.as_ref().map_or(&p0, |rows| &rows.matrix);
         let p = agree(comm, smoothed(space, a, all, inverse, OMEGA / largest, width))?;
         drop((p0, p0_rows));
-        let (prolongator, read) = GhostRows::of(space, comm, map, &p, (&columns, &numbering, width))?;
+        let (prolongator, read) = GhostRows::of(space, links, map, &p, (&columns, &numbering, width))?;
         let all = prolongator.as_ref().map_or(&p, |rows| &rows.matrix);
         let a_p = agree(comm, Spgemm::new(space, a.graph(), all.graph(), width))?;
         let (r, fine) = restriction(space, comm, &p, (&columns, &numbering, width))?;
-        let (products, all) = GhostRows::new(space, comm, &fine.map, a_p.graph(), (&read, &numbering, width))?;
+        let (products, all) = GhostRows::new(space, links, &fine.map, a_p.graph(), (&read, &numbering, width))?;
         let planned = || {
             let r_a_p = Spgemm::new(space, r.graph(), products.matrix.graph(), width)?;
             let coarse = (CrsMatrix::zeros_on(space, r_a_p.graph().clone())?, all.map.expand(width)?);
@@ -95,7 +95,7 @@ impl<S: Aggregate> Coarsening<S> {
         let Coarsening { prolongator, products, a_p, r_a_p, empty } = self;
         let p = prolongator.as_ref().map_or(p, |rows| &rows.matrix);
         agree(comm, a_p.values(space, a, p, products.matrix.parts_mut().1))?;
-        products.refresh(space)?;
+        agree(comm, products.refresh(space))?;
         let computed = r_a_p.values(space, r, &products.matrix, coarse.parts_mut().1);
         agree(comm, computed.and_then(|()| space.set_diagonal(empty, coarse)))
     }

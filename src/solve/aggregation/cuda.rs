@@ -3,6 +3,7 @@
 use super::nodes::Nodes;
 use super::tentative::{DEPENDENT, Tentative};
 use super::{Aggregate, NearNull, STRONG};
+use crate::error::check_length;
 use crate::solve::kernel_files::AGGREGATION;
 use crate::space::ExecutionSpace;
 use crate::space::Item;
@@ -55,10 +56,10 @@ impl Aggregate for Cuda {
         let mut ticket = self.zeros::<u32>(1)?;
         launch(self, "mark_roots", count * TEAM, arguments![n, map, entries, &mut mark, &mut decided, &mut ticket])?;
         let (mut roots, mut alone) = (self.unfilled::<u32>(count)?, self.unfilled::<u32>(count)?);
-        let mut joined = decided;
+        let mut joined = self.unfilled::<u32>(count)?;
         #[rustfmt::skip]
         let arguments = arguments![
-            n, dofs as u32, graph.row_map(), graph.entries(), map, entries, &nodes.is_coupled, &mark, &mut joined, &mut roots, &mut alone,
+            n, dofs as u32, graph.row_map(), graph.entries(), map, entries, &nodes.is_coupled, &mark, &decided, &mut joined, &mut roots, &mut alone,
         ];
         launch(self, "join_aggregates", count * WARP, arguments)?;
         let (of_root, of_alone) = (self.offsets(count, &roots)?, self.offsets(count, &alone)?);
@@ -115,6 +116,7 @@ impl Aggregate for Cuda {
 
     fn invert_diagonal(&self, a: &CrsMatrix<f64, CudaMemory>, inverse: &mut CudaArray<f64>) -> Result<()> {
         let (graph, mut is_bad, mut seen) = (a.graph(), self.zeros::<u32>(1)?, [0]);
+        check_length("invert_diagonal", "inverse", inverse.len(), graph.rows())?;
         #[rustfmt::skip]
         let arguments = arguments![
             graph.rows() as u64, graph.row_map(), graph.entries(), a.values(), inverse, &mut is_bad,
@@ -134,7 +136,8 @@ impl Aggregate for Cuda {
 
     fn set_diagonal(&self, rows: &CudaArray<LocalOrdinal>, a: &mut CrsMatrix<f64, CudaMemory>) -> Result<()> {
         let (graph, values) = a.parts_mut();
-        let arguments = arguments![rows.len() as u64, rows, graph.row_map(), graph.entries(), values];
+        let arguments =
+            arguments![rows.len() as u64, rows, graph.rows() as u64, graph.row_map(), graph.entries(), values];
         launch(self, "set_diagonal", rows.len(), arguments)
     }
 

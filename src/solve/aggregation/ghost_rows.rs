@@ -7,7 +7,7 @@
 
 use super::Aggregate;
 use super::numbering::{Columns, Numbering};
-use crate::comm::{Communicator, Halo, Map, Message, Neighbour, agree};
+use crate::comm::{Halo, Links, Map, Message, Neighbour, agree};
 use crate::space::{MemorySpace, try_push, try_reserve};
 use crate::sparse::{CrsGraph, CrsMatrix};
 use crate::{Error, GlobalOrdinal, LocalOrdinal, Result, RowOffset};
@@ -47,11 +47,12 @@ impl<S: Aggregate> GhostRows<S> {
     /// numbers those of `graph`. Returns the numbers of all columns, which keep the order of entries in own rows. Collective.
     pub fn new(
         space: &S,
-        comm: &dyn Communicator,
+        links: &Links<'_, S>,
         rows: &Map,
         graph: &Arc<CrsGraph<S::Memory>>,
         (columns, numbering, width): (&Columns, &Numbering, usize),
     ) -> Result<(Self, Columns)> {
+        let comm = links.comm();
         if comm.size() == 1 {
             let matrix = CrsMatrix::zeros_on(space, graph.clone())?;
             return Ok((GhostRows { matrix, halo: None }, columns.clone()));
@@ -70,7 +71,7 @@ impl<S: Aggregate> GhostRows<S> {
         let joined = joined(&own, &found, [columns, &all], width);
         let (row_map, entries) = agree(comm, joined)?;
         let map = agree(comm, map_of_entries(rows, &own, &row_map))?;
-        let halo = agree(comm, Halo::new(space, comm, &map))?;
+        let halo = agree(comm, links.halo(space, &map))?;
         let sizes = [row_map.len() - 1, all.map.local_count() * width, entries.len()];
         let taken = || {
             let (row_map, entries) = (space.take(row_map)?, space.take(entries)?);
@@ -83,18 +84,19 @@ impl<S: Aggregate> GhostRows<S> {
     /// Plans the rows of ghosts as [`new`](Self::new) and gives all rows their values; one rank has no ghosts. Collective.
     pub fn of(
         space: &S,
-        comm: &dyn Communicator,
+        links: &Links<'_, S>,
         rows: &Map,
         own: &CrsMatrix<f64, S::Memory>,
         (columns, numbering, width): (&Columns, &Numbering, usize),
     ) -> Result<(Option<Self>, Columns)> {
+        let comm = links.comm();
         if comm.size() == 1 {
             return Ok((None, columns.clone()));
         }
-        let (mut made, columns) = Self::new(space, comm, rows, own.graph(), (columns, numbering, width))?;
+        let (mut made, columns) = Self::new(space, links, rows, own.graph(), (columns, numbering, width))?;
         let values = S::Memory::slice(own.values());
         agree(comm, space.copy(own.graph().nnz(), values, made.matrix.parts_mut().1))?;
-        made.refresh(space)?;
+        agree(comm, made.refresh(space))?;
         Ok((Some(made), columns))
     }
 

@@ -1,6 +1,5 @@
 //! Near-null vectors: what the operator of a problem without boundary conditions maps to zero.
 
-use super::Aggregate;
 use crate::error::check_length;
 use crate::space::{HostMemory, MemorySpace, try_reserve, try_zeroed};
 use crate::{Error, Result};
@@ -62,9 +61,12 @@ impl NearNull {
         &self.values[row * self.count..][..self.count]
     }
 
-    /// Takes the vectors into the memory of a space.
-    pub(super) fn take<S: Aggregate>(self, space: &S) -> Result<NearNull<S::Memory>> {
-        Ok(NearNull { dofs: self.dofs, count: self.count, rows: self.rows, values: space.take(self.values)? })
+    /// Takes the vectors into another memory.
+    pub(super) fn taken<M: MemorySpace>(
+        self,
+        take: impl FnOnce(Vec<f64>) -> Result<M::Array<f64>>,
+    ) -> Result<NearNull<M>> {
+        Ok(NearNull { dofs: self.dofs, count: self.count, rows: self.rows, values: take(self.values)? })
     }
 }
 

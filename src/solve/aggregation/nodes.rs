@@ -112,7 +112,7 @@ impl Found {
             let before = self.entries.len();
             for &(other, square) in &sums {
                 // Fourth powers of the norms of blocks, since `diagonal` has squares.
-                if square * square > limit * diagonal[node] * diagonal[other as usize] {
+                if square * square > limit * (diagonal[node] * diagonal[other as usize]) {
                     try_push("strong connections", &mut self.entries, other)?;
                 }
             }

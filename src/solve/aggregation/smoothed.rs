@@ -8,7 +8,7 @@ use crate::solve::multigrid::{Chebyshev, largest_eigenvalue};
 use crate::solve::{Cycle, DistributedMatrix, DistributedOperator, Hierarchy, Level, Smoothing, Transfer};
 use crate::space::{Array, MemorySpace, try_collect};
 use crate::sparse::{CrsMatrix, Operator};
-use crate::{GlobalOrdinal, Result};
+use crate::{Error, GlobalOrdinal, Result};
 
 /// Most unknowns of a level that is not coarsened.
 const FEW: u64 = 400;
@@ -51,6 +51,8 @@ const LARGEST: u64 = 80;
 /// ```
 #[derive(Debug)]
 pub struct SmoothedAggregation<S: Aggregate> {
+    /// The number of the matrix's graph.
+    graph: u64,
     hierarchy: Hierarchy<S>,
     coarsenings: Vec<Coarsening<S>>,
     coarse: Vec<DistributedMatrix<S>>,
@@ -76,7 +78,7 @@ impl<S: Aggregate> SmoothedAggregation<S> {
         near_null: NearNull,
     ) -> Result<Self> {
         let comm = links.comm();
-        let taken = check(matrix, map, &near_null).and_then(|()| near_null.take(space));
+        let taken = check(matrix, map, &near_null).and_then(|()| near_null.taken(|values| space.take(values)));
         let (mut near_null, mut map) = (agree(comm, taken)?, map.clone());
         let (mut coarsenings, mut coarse, mut levels) = (Vec::new(), Vec::<DistributedMatrix<S>>::new(), Vec::new());
         loop {
@@ -88,7 +90,7 @@ impl<S: Aggregate> SmoothedAggregation<S> {
             let coarser = if all[0] <= FEW {
                 None
             } else {
-                let coarser = Coarsening::plan(space, comm, (a, &map), &near_null, (&inverse, largest))?;
+                let coarser = Coarsening::plan(space, links, (a, &map), &near_null, (&inverse, largest))?;
                 // Of a matrix that does not fall into aggregates the level is the last.
                 let count = coarser.coarse.1.global_count();
                 (count > 0 && count * 100 <= all[0] * LARGEST).then_some(coarser)
@@ -115,7 +117,7 @@ impl<S: Aggregate> SmoothedAggregation<S> {
         }
         let rows = map.owned_count();
         let hierarchy = agree(comm, Hierarchy::new(space, links, levels, rows, Smoothing::FOR_AGGREGATES))?;
-        let mut made = SmoothedAggregation { hierarchy, coarsenings, coarse };
+        let mut made = SmoothedAggregation { graph: matrix.graph().number(), hierarchy, coarsenings, coarse };
         made.invert_last(space, links)?;
         Ok(made)
     }
@@ -127,6 +129,10 @@ impl<S: Aggregate> SmoothedAggregation<S> {
     /// As [`new`](Self::new); [`Error::Invalid`](crate::Error::Invalid) for a matrix on another graph.
     pub fn refill(&mut self, space: &S, links: &Links<'_, S>, matrix: &CrsMatrix<f64, S::Memory>) -> Result<()> {
         let (comm, levels) = (links.comm(), &mut self.hierarchy.levels);
+        let is_known = matrix.graph().number() == self.graph;
+        let other =
+            || Error::Invalid("SmoothedAggregation::refill: expected a matrix on the graph of the levels".into());
+        agree(comm, is_known.then_some(()).ok_or_else(other))?;
         for at in 0..levels.len() {
             let (finer, coarser) = self.coarse.split_at_mut(at);
             let a = finer.last().map_or(matrix, DistributedMatrix::matrix);

@@ -5,6 +5,7 @@ use super::nodes::Nodes;
 use super::tentative::{Tentative, tentative};
 use super::{NearNull, STRONG};
 use crate::comm::Staging;
+use crate::error::check_length;
 use crate::space::{Array, Item, Slice, Threads};
 use crate::sparse::{CrsGraph, CrsMatrix, MatrixAlgebra, Spmv, inverse_of_diagonal};
 use crate::{LocalOrdinal, Result};
@@ -115,6 +116,7 @@ impl Aggregate for Threads {
     }
 
     fn invert_diagonal(&self, a: &CrsMatrix, inverse: &mut [f64]) -> Result<()> {
+        check_length("invert_diagonal", "inverse", inverse.len(), a.graph().rows())?;
         // NaN is no reciprocal of a positive number: the slow way then names the row.
         let reciprocal = |row| a.get(row, row as LocalOrdinal).map_or(f64::NAN, f64::recip);
         inverse.copy_from_slice(&self.map(a.graph().rows(), reciprocal)?);

@@ -177,7 +177,7 @@ fn a_refill_takes_other_values_on_the_same_graph() {
             let error = levels.refill(&Serial, &links, if is_last { &other } else { &matrix }).unwrap_err();
             match error {
                 Error::Elsewhere { rank } => assert!(!is_last && rank + 1 == ranks),
-                error => assert!(is_last && error.to_string().contains("graphs of the plan"), "{error}"),
+                error => assert!(is_last && error.to_string().contains("graph of the levels"), "{error}"),
             }
         });
     }
@@ -245,6 +245,11 @@ fn a_diagonal_matrix_has_one_level() {
     assert_eq!(levels.levels().1.count(), 0);
     let (iterations, x) = solve(&Serial, &links, &mut levels, &matrix, &ids).unwrap();
     assert!(iterations <= 2 && x.iter().all(|&(id, x)| (x * (1.0 + id as f64) - 1.0).abs() < 1e-9));
+    // So has no other graph a place in one level.
+    let graph = CrsGraph::new((0..=n as u64 + 1).collect(), (0..=n as u32).collect(), n + 1).unwrap();
+    let larger = CrsMatrix::new(Arc::new(graph), vec![1.0; n + 1]).unwrap();
+    let refused = levels.refill(&Serial, &links, &larger).unwrap_err().to_string();
+    assert!(refused.contains("graph of the levels"), "{refused}");
     // Other values on the graph have another diagonal.
     let (mut matrix, value) = (matrix, |id: u64| 1.0 + (id * id % 977) as f64);
     matrix.parts_mut().1.iter_mut().zip(0..).for_each(|(entry, id)| *entry = value(id));

@@ -4,12 +4,14 @@ use super::compile::Architecture;
 use super::error::{OrDevice, before, made};
 use super::probe::DeviceInfo;
 use super::source::KernelFile;
+use crate::space::allowed_cores;
 use crate::{Error, Result};
 use cudarc::driver::sys::CUfunction_attribute as Attribute;
 use cudarc::driver::{result, sys};
 use foldhash::fast::FixedState;
 use std::collections::HashMap;
 use std::ffi::{CStr, CString, c_void};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, OnceLock};
 
 /// The modules loaded so far on one device.
@@ -21,11 +23,11 @@ pub(super) struct Modules {
     /// Entry points of files without defines, by the addresses of the file and of the name and the length of the name. A launch
     /// costs the host about 3 us, which is as long as a small kernel runs, so it finds its entry point by one cheap hash.
     known: Mutex<HashMap<(usize, usize, usize), Function, FixedState>>,
-    /// Those of files compiled for functions of a user, so that a launch makes no text.
+    /// Entry points compiled for functions of a user, found without making the source text.
     used: Mutex<HashMap<UseKey, Function, FixedState>>,
 }
 
-/// What the text in front of a kernel file follows from: the functions of a user, the loop, its numbers of arrays.
+/// Identifies the text in front of a kernel file: the functions of a user, the loop, its numbers of arrays.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Use {
     pub text: &'static str,
@@ -211,25 +213,34 @@ impl Modules {
         Ok(())
     }
 
-    /// As [`load`](Self::load) for several files without defines, each compiled in a thread of its own.
+    /// As [`load`](Self::load) for several files without defines, which the cores that this process may use compile side by side.
     pub fn load_files(&self, files: &[&'static KernelFile]) -> Result<()> {
+        let lock = || self.loaded.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let is_missing = |file: &&&'static KernelFile| {
-            let loaded = self.loaded.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-            !loaded.get(&(std::ptr::from_ref(**file) as usize)).is_some_and(|of_file| of_file.contains_key(""))
+            !lock().get(&(std::ptr::from_ref(**file) as usize)).is_some_and(|of_file| of_file.contains_key(""))
         };
         let missing: Vec<&'static KernelFile> = files.iter().filter(is_missing).copied().collect();
         let (architecture, driver) = (self.architecture()?, self.info.driver);
-        let compile = |file: &KernelFile| architecture.cached(file.name(), &file.source(""), driver);
-        let images = std::thread::scope(|scope| {
-            let start = |&file| std::thread::Builder::new().spawn_scoped(scope, move || compile(file));
-            let started: Vec<_> = missing.iter().map(start).collect();
-            // Without a thread the file is compiled below.
-            started.into_iter().map(|thread| thread.ok()?.join().ok()).collect::<Vec<_>>()
+        let (next, images) = (AtomicUsize::new(0), missing.iter().map(|_| OnceLock::new()).collect::<Vec<_>>());
+        let compile = || {
+            while let Some((file, image)) = { missing.iter().zip(&images).nth(next.fetch_add(1, Relaxed)) } {
+                image.get_or_init(|| architecture.cached(file.name(), &file.source(""), driver));
+            }
+        };
+        std::thread::scope(|scope| {
+            // Threads that the system refuses leave their files to the others.
+            let more = 1..allowed_cores().min(missing.len());
+            more.for_each(|_| drop(std::thread::Builder::new().spawn_scoped(scope, compile)));
+            compile();
         });
         for (&file, image) in missing.iter().zip(images) {
-            let module = module_of(file, image.unwrap_or_else(|| compile(file))?)?;
-            let mut loaded = self.loaded.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-            loaded.entry(std::ptr::from_ref(file) as usize).or_default().insert(String::new(), module);
+            let image =
+                image.into_inner().ok_or_else(|| Error::Device(format!("{}.cu: not compiled", file.name())))??;
+            let mut loaded = lock();
+            let of_file = loaded.entry(std::ptr::from_ref(file) as usize).or_default();
+            if !of_file.contains_key("") {
+                of_file.insert(String::new(), module_of(file, image)?);
+            }
         }
         files.iter().try_for_each(|file| self.load(file, ""))
     }

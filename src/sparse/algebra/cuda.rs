@@ -1,9 +1,10 @@
 //! Products and transposes on a GPU: launches of `kernels/algebra.cu`.
 //!
-//! A warp finds the columns of a row in a hash table in shared memory. A table that was too small reports it, and tables in global memory,
-//! with twice as many places as there are groups, then serve all rows. The transpose sorts entries by column.
+//! A warp finds the columns of a row in a hash table in shared memory. A table that is full reports its row, and tables in global memory,
+//! with twice as many slots as there are groups, then serve these rows. The transpose sorts entries by column.
 
 use super::MatrixAlgebra;
+use crate::error::{check_at_least, check_length};
 use crate::space::ExecutionSpace;
 use crate::space::cuda::{Argument, Cuda, CudaArray, CudaMemory, Grid, arguments, bits_of};
 use crate::sparse::kernel_files::ALGEBRA;
@@ -14,18 +15,17 @@ use std::sync::Arc;
 /// Threads of a block, and of a warp, as in the kernels.
 const THREADS: u32 = 128;
 const WARP: usize = 32;
-/// Places of a table in shared memory, and of them tried for a group.
+/// Slots of a table in shared memory.
 const SHORT: usize = 256;
-const PROBES: u32 = 64;
-/// Warps that have a table in global memory.
-const LONG_TABLES: usize = 2048;
-/// Groups of columns with at least so many take a warp per row of a product.
+/// Most bytes of all tables in global memory, but for one table.
+const LONG_BYTES: usize = 256 << 20;
+/// Smallest group width for which a warp shares a row of values.
 const WIDE: usize = 3;
 
 /// Entries by column, those of a column in their order.
 #[derive(Debug)]
 pub(crate) struct ByColumn {
-    /// Of each column or group; one more than there are.
+    /// Offset of each column's keys, and their number.
     pub starts: CudaArray<u64>,
     /// Column, and in the lower half the number of the entry.
     pub keys: CudaArray<u64>,
@@ -39,7 +39,7 @@ impl Cuda {
     pub(crate) fn by_column(&self, graph: &CrsGraph<CudaMemory>, step: usize) -> Result<ByColumn> {
         let (n, count) = (graph.nnz() / step, graph.columns() / step);
         if u32::try_from(n).is_err() {
-            return Err(Error::Invalid(format!("transpose: {n} entries, expected fewer than 2^32")));
+            return Err(Error::Invalid(format!("by column: {n} entries, expected fewer than 2^32")));
         }
         let mut keys = self.unfilled::<u64>(n)?;
         let arguments = arguments![n as u64, step as u32, graph.entries(), &mut keys];
@@ -52,11 +52,10 @@ impl Cuda {
     }
 }
 
-/// Tables of groups.
+/// Tables of groups for all rows, in shared memory, or for some, in global memory.
 struct Tables {
-    capacity: u32,
-    probes: u32,
-    global: Option<CudaArray<u32>>,
+    capacity: usize,
+    long: Option<(CudaArray<u32>, CudaArray<u32>)>,
 }
 
 impl MatrixAlgebra for Cuda {
@@ -66,14 +65,21 @@ impl MatrixAlgebra for Cuda {
         b: &CrsGraph<CudaMemory>,
         width: usize,
     ) -> Result<CrsGraph<CudaMemory>> {
+        check_length("product_graph", "rows of b", b.rows(), a.columns())?;
+        let product = Product { space: self, a, b, width: width.max(1) };
         let mut counts = self.unfilled::<u32>(a.rows())?;
-        let mut tables = Tables { capacity: SHORT as u32, probes: PROBES, global: None };
-        let mut state = count(self, (a, b, width), &mut tables, &mut counts)?;
+        let short = Tables { capacity: SHORT, long: None };
+        let mut state = product.launch("product_count", &short, &[Argument::from(&mut counts)])?;
+        let mut all = vec![short];
         if state[0] != 0 {
-            let capacity = (2 * b.columns().div_ceil(width)).next_power_of_two().max(WARP);
-            let global = Some(self.unfilled(LONG_TABLES * capacity)?);
-            tables = Tables { capacity: capacity as u32, probes: capacity as u32, global };
-            state = count(self, (a, b, width), &mut tables, &mut counts)?;
+            let lengths = self.download(&counts)?;
+            let rows: Vec<u32> =
+                (0..).zip(lengths).filter(|&(_, length)| length == u32::MAX).map(|(row, _)| row).collect();
+            let capacity = (2 * b.columns().div_ceil(product.width)).next_power_of_two().max(WARP);
+            let tables = (LONG_BYTES / (4 * capacity)).clamp(1, rows.len());
+            let long = Tables { capacity, long: Some((self.upload(&rows)?, self.unfilled(tables * capacity)?)) };
+            state = product.launch("product_count", &long, &[Argument::from(&mut counts)])?;
+            all.push(long);
         }
         if state[1] != 0 {
             let expected = format!("expected whole groups of {width} columns from multiples of {width} on");
@@ -82,14 +88,9 @@ impl MatrixAlgebra for Cuda {
         let offsets = self.offsets(a.rows(), &counts)?;
         let (row_map, nnz) = (offsets.offsets, offsets.total);
         let mut entries = self.unfilled::<u32>(nnz)?;
-        let mut state = self.zeros::<u32>(2)?;
-        let (grid, global) = tables.grid_and_memory(a.rows());
-        #[rustfmt::skip]
-        let arguments = arguments![
-            a.rows() as u64, width as u32, tables.capacity, tables.probes, a.row_map(), a.entries(), b.row_map(), b.entries(), global,
-            &row_map, &mut entries, &mut state,
-        ];
-        self.launch(&ALGEBRA, "product_fill", grid, arguments)?;
+        for tables in &all {
+            product.launch("product_fill", tables, &[Argument::from(&row_map), Argument::from(&mut entries)])?;
+        }
         Ok(CrsGraph::from_parts(a.rows(), b.columns(), nnz, row_map, entries))
     }
 
@@ -101,6 +102,9 @@ impl MatrixAlgebra for Cuda {
         c: &mut CudaArray<f64>,
     ) -> Result<()> {
         let (of_a, of_b, rows) = (a.graph(), b.graph(), graph.rows());
+        check_length("product_values", "rows of a", of_a.rows(), rows)?;
+        check_length("product_values", "rows of b", of_b.rows(), of_a.columns())?;
+        check_at_least("product_values", "c", c.len(), graph.nnz())?;
         let (name, team) = if width < WIDE { ("product_values_8", 8) } else { ("product_values_32", WARP) };
         #[rustfmt::skip]
         let arguments = arguments![
@@ -124,32 +128,36 @@ impl MatrixAlgebra for Cuda {
     }
 }
 
-impl Tables {
-    /// The grid of a kernel with a warp per row, and the tables in global memory.
-    fn grid_and_memory(&mut self, rows: usize) -> (Grid, Argument) {
-        let warps = THREADS as usize / WARP;
-        match &mut self.global {
-            None => (Grid::cover(rows * WARP, THREADS).shared(4 * warps * SHORT), Argument::NULL),
-            Some(tables) => (Grid::cover(rows.min(LONG_TABLES) * WARP, THREADS), Argument::from(tables)),
-        }
-    }
+/// The factors of a product.
+struct Product<'a> {
+    space: &'a Cuda,
+    a: &'a CrsGraph<CudaMemory>,
+    b: &'a CrsGraph<CudaMemory>,
+    width: usize,
 }
 
-/// Counts the columns of each row of A B; returns the state of the tables.
-fn count(
-    space: &Cuda,
-    (a, b, width): (&CrsGraph<CudaMemory>, &CrsGraph<CudaMemory>, usize),
-    tables: &mut Tables,
-    counts: &mut CudaArray<u32>,
-) -> Result<[u32; 2]> {
-    let (mut state, mut seen) = (space.zeros::<u32>(2)?, [0; 2]);
-    let (grid, global) = tables.grid_and_memory(a.rows());
-    #[rustfmt::skip]
-    let arguments = arguments![
-        a.rows() as u64, width as u32, tables.capacity, tables.probes, a.row_map(), a.entries(), b.row_map(), b.entries(), global,
-        counts, &mut state,
-    ];
-    space.launch(&ALGEBRA, "product_count", grid, arguments)?;
-    space.read(&state, &mut seen)?;
-    Ok(seen)
+impl Product<'_> {
+    /// Launches a kernel with a warp per row; `outputs` are its last arguments but the state, which it returns.
+    fn launch(&self, name: &'static str, tables: &Tables, outputs: &[Argument]) -> Result<[u32; 2]> {
+        let Product { space, a, b, width } = *self;
+        let (warps, mut state) = (THREADS as usize / WARP, space.zeros::<u32>(2)?);
+        let (rows, listed, global, grid) = match &tables.long {
+            None => {
+                let grid = Grid::cover(a.rows() * WARP, THREADS).shared(4 * warps * tables.capacity);
+                (a.rows(), Argument::NULL, Argument::NULL, grid)
+            }
+            // A block of one warp per table.
+            Some((rows, memory)) => {
+                let grid = Grid::new(memory.len() / tables.capacity, WARP as u32);
+                (rows.len(), Argument::from(rows), Argument::from(memory), grid)
+            }
+        };
+        let sizes = [Argument::from(rows as u64), listed, (width as u32).into(), (tables.capacity as u32).into()];
+        let inputs = arguments![a.row_map(), a.entries(), b.row_map(), b.entries(), global];
+        let arguments = [&sizes[..], inputs, outputs, arguments![&mut state]].concat();
+        space.launch(&ALGEBRA, name, grid, &arguments)?;
+        let mut seen = [0; 2];
+        space.read(&state, &mut seen)?;
+        Ok(seen)
+    }
 }

@@ -32,7 +32,7 @@ impl MatrixAlgebra for Threads {
             let mut before = 0..0;
             for row in ends[0]..ends[1] {
                 let (first, stamp) = (task.groups.len(), (row - ends[0] + 1) as u32);
-                // As the rows of a node with several unknowns.
+                // Rows of one node have the same columns.
                 if row > ends[0] && a.row(row) == a.row(row - 1) {
                     try_reserve("columns of a product", &mut task.groups, before.len())?;
                     task.groups.extend_from_within(before.clone());

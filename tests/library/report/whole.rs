@@ -68,6 +68,10 @@ fn flat(value: &Value, name: &str, text: &mut String) {
         Value::Null => {}
         Value::Object(map) => map.iter().for_each(|(key, value)| flat(value, &format!("{name}.{key}"), text)),
         Value::Array(list) => list.iter().for_each(|value| flat(value, name, text)),
+        // What rounding leaves.
+        Value::Number(number) if number.as_f64().is_some_and(|x| x != 0.0 && x.abs() < 1e-11) => {
+            write!(text, " {name} tiny").unwrap()
+        }
         Value::Number(number) if number.is_f64() => write!(text, " {name} {:.4e}", number.as_f64().unwrap()).unwrap(),
         value => write!(text, " {name} {value}").unwrap(),
     }

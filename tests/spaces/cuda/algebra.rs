@@ -33,19 +33,21 @@ fn graph_on_host(space: &Cuda, graph: &CrsGraph<CudaMemory>) -> CrsGraph {
 #[test]
 fn products_and_transposes_have_the_bits_of_the_host() {
     let Some(space) = gpu("products_and_transposes_have_the_bits_of_the_host") else { return };
-    for (width, [rows, between, groups], full) in [
-        (1, [3000, 700, 900], None),
-        (2, [400, 300, 200], None),
-        (3, [900, 500, 330], None),
-        (6, [310, 800, 60], None),
-        (1, [0, 5, 7], None),
-        (1, [9, 1, 1], None),
-        // More columns than a table in shared memory has places.
-        (1, [300, 200, 5000], Some(7)),
-        (3, [100, 90, 2000], Some(50)),
+    for (width, [rows, between, groups], per_row, full) in [
+        (1, [3000, 700, 900], 5, None),
+        (2, [400, 300, 200], 5, None),
+        (3, [900, 500, 330], 5, None),
+        (6, [310, 800, 60], 5, None),
+        (1, [0, 5, 7], 5, None),
+        (1, [9, 1, 1], 5, None),
+        // One row has more groups than a table in shared memory has slots; about as many; many rows have more.
+        (1, [300, 200, 5000], 5, Some(7)),
+        (3, [100, 90, 2000], 5, Some(50)),
+        (1, [500, 400, 257], 90, None),
+        (2, [4000, 400, 300], 200, None),
     ] {
         let a = matrix(rows, between, 9, 1, full);
-        let b = matrix(between, groups, 5, width, full);
+        let b = matrix(between, groups, per_row, width, full);
         let (on_device, of_b) = (a.upload(&space).unwrap(), b.upload(&space).unwrap());
         let plan = Spgemm::new(&Serial, a.graph(), b.graph(), width).unwrap();
         let found = Spgemm::new(&space, on_device.graph(), of_b.graph(), width).unwrap();
@@ -64,6 +66,29 @@ fn products_and_transposes_have_the_bits_of_the_host() {
     let [a, b] = [matrix(8, 9, 4, 1, None), matrix(9, 12, 3, 1, None)].map(|matrix| matrix.upload(&space).unwrap());
     let refused = Spgemm::new(&space, a.graph(), b.graph(), 2).unwrap_err().to_string();
     assert!(refused.contains("whole groups of 2 columns"), "{refused}");
+}
+
+/// Connections that only one of two nodes has: aggregates are any, but columns stay within their matrices.
+#[test]
+fn a_matrix_that_is_not_symmetric_has_sound_levels() {
+    let Some(space) = gpu("a_matrix_that_is_not_symmetric_has_sound_levels") else { return };
+    let order: Vec<usize> = (0..13 * 13 * 13).collect();
+    let mut matrix = springs(13, 1, &order);
+    let (graph, n) = (matrix.graph().clone(), matrix.graph().rows());
+    for row in 0..n {
+        for at in graph.row_range(row).filter(|&at| graph.entries()[at] as usize > row) {
+            matrix.parts_mut().1[at] *= if (row + at) % 3 == 0 { 1e-5 } else { 1.0 };
+        }
+    }
+    let (map, links) = (Map::new(n as u64, n, vec![]).unwrap(), Links::<Cuda>::staged(&Solo));
+    let on_device = matrix.upload(&space).unwrap();
+    for _ in 0..3 {
+        let vectors = NearNull::constants(n, 1).unwrap();
+        match SmoothedAggregation::new(&space, &links, (&on_device, &map), vectors) {
+            Ok(found) => found.levels().1.for_each(|coarse| drop(graph_on_host(&space, coarse.graph()))),
+            Err(error) => assert!(error.to_string().contains("positive"), "{error}"),
+        }
+    }
 }
 
 /// Springs between nodes of a box that share a cell, with `dofs` unknowns per node and numbers of nodes by `order`; nodes at z = 0 are

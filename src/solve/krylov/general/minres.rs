@@ -8,7 +8,7 @@
 //! ```
 //! It minimises the norm of b - A x in the inner product of M^-1, and ||r|| is that of b - A x itself. Singular systems that have a
 //! solution are solved. Where the space cannot grow, and where b - A x has not reached the target, the method starts again from x. Memory:
-//! 7 vectors, and z. Traffic per iteration and unknown besides the product: 192 bytes.
+//! 7 vectors, and z. Traffic per iteration and unknown besides the product: 200 bytes.
 
 use super::Solve;
 use crate::blas::Blas;

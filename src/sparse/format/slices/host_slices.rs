@@ -54,7 +54,8 @@ impl<V: StoredValue> HostSlices<V> {
     }
 
     fn matrix(&self) -> Rows<'_, V> {
-        Rows { graph: &self.graph, layout: &self.layout, sweep: &self.sweep, values: &self.values[self.lead..] }
+        let values = &self.values[self.lead..][..self.layout.unit() * self.layout.len];
+        Rows { graph: &self.graph, layout: &self.layout, sweep: &self.sweep, values }
     }
 
     /// Rows of each sweep, where a product of `rows` rows is worth it: a sweep begins in the rows before its own.
