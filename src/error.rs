@@ -96,9 +96,9 @@ pub enum Error {
         /// Norm to be reached.
         tolerance: f64,
     },
-    /// CG found a direction p with p.Ap <= 0, so the matrix is not positive definite. GMRES takes any matrix.
+    /// CG found a direction p with p.Ap <= 0, so the matrix is not positive definite. GMRES takes any matrix, MINRES symmetric ones.
     #[error(
-        "CG broke down at iteration {iteration}: p.Ap = {curvature:.3e} <= 0, residual {residual:.3e}; CG needs a symmetric positive definite matrix, MINRES takes symmetric ones, GMRES takes any"
+        "CG broke down at iteration {iteration}: p.Ap = {curvature:.3e} <= 0, residual {residual:.3e}; CG needs a symmetric positive definite matrix, GMRES takes any, the library's MINRES symmetric ones"
     )]
     Breakdown {
         /// Iteration, 0-based.

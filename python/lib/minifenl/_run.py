@@ -53,9 +53,9 @@ def run(nodes: int | tuple[int, int, int] = 64, problem: str = "heat", **setting
     Raises
     ------
     ValueError
-        For a setting that is unknown or contradicts another.
+        For a setting that is unknown or contradicts another, and for a device that is missing.
     RuntimeError
-        For a device that fails or is missing, and a method that does not converge.
+        For a device that fails. A method that does not converge raises nothing: see ``report["verdict"]``.
     """
     deck = {"mesh": {"nodes": [nodes] * 3 if np.isscalar(nodes) else list(nodes)}, "problem": {"kind": problem}}
     for name, value in settings.items():

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_matrix, issparse
 
-from ._arrays import check_threads
+from ._arrays import check_threads, reals
 from ._minifenl import solve as _solve
 
 __all__ = ["Solution", "solve"]
@@ -57,7 +57,8 @@ def solve(
         ``cg``, ``gmres`` (restarted after 30), ``bicgstab`` or ``minres`` (symmetric matrices).
     preconditioner : str
         ``amg``: a cycle of smoothed aggregation; ``ic0``: incomplete Cholesky factors without fill, for symmetric matrices;
-        ``gauss-seidel``: symmetric, by colours; ``jacobi``; ``none``.
+        ``gauss-seidel``: symmetric, by colours; ``jacobi``; ``none``. That of ``minres`` has to be positive
+        definite: ``none`` where the matrix is not.
     dofs : int
         Unknowns per node, one after another in x; for ``amg``.
     points : array_like, (n / 3, 3), optional
@@ -89,8 +90,8 @@ def solve(
         matrix = matrix.copy()
         matrix.sum_duplicates()
     n = matrix.shape[0]
-    b = np.ascontiguousarray(b, np.float64)
-    x = np.zeros(n) if x0 is None else np.array(x0, np.float64)
+    b = reals("b", b)
+    x = np.zeros(n) if x0 is None else reals("x0", x0).copy()
     if points is not None:
         points, dofs = np.ascontiguousarray(points, np.float64), 3
         if points.shape != (n // 3, 3) or n % 3:

@@ -19,7 +19,8 @@ impl DryRun {
         let (strategies, entries) = match with.operator {
             Operator::MatrixFree => (vec!["operator matrix-free".into(), format!("fill {}", with.fill)], String::new()),
             Operator::Assembled => {
-                let entries = if sizes.nnz == 1 { ", 1 entry".into() } else { format!(", {} entries", sizes.nnz) };
+                let count = sizes.matrix().shape.entries;
+                let entries = if count == 1 { ", 1 entry".into() } else { format!(", {count} entries") };
                 let (graph, fill) = (format!("graph {}", with.graph), format!("fill {}", with.fill));
                 (vec![graph, fill, format!("kernel {}", with.kernel)], entries + " of the matrix")
             }

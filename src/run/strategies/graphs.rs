@@ -6,15 +6,17 @@ use crate::Result;
 use crate::graph::{self, Graph, Strategy, with_positions};
 use crate::run::Job;
 use crate::run::forecast::Choices;
+use crate::space::try_collect;
 
 /// Row offsets, columns, and positions of element-matrix entries. All are exact in f64.
 pub(in crate::run) fn numbers<S: Job>(space: &S, graph: &Graph<S::Memory>) -> Result<Numbers> {
-    fn floats<T: Into<f64>>(numbers: Vec<T>) -> Vec<f64> {
-        numbers.into_iter().map(Into::into).collect()
+    fn floats<T: Into<f64>>(numbers: Vec<T>) -> Result<Vec<f64>> {
+        try_collect("numbers of a graph", numbers.into_iter().map(Into::into))
     }
-    let positions = with_positions!(graph.elem.positions(), positions => floats(space.download(positions)?));
-    let row_map = space.download(graph.crs.row_map())?.into_iter().map(|offset| offset as f64).collect();
-    Ok(vec![row_map, floats(space.download(graph.crs.entries())?), positions])
+    let positions = with_positions!(graph.elem.positions(), positions => floats(space.download(positions)?))?;
+    let row_map = space.download(graph.crs.row_map())?.into_iter().map(|offset| offset as f64);
+    let row_map = try_collect("numbers of a graph", row_map)?;
+    Ok(vec![row_map, floats(space.download(graph.crs.entries())?)?, positions])
 }
 
 /// The number of entries that differ.
