@@ -42,7 +42,7 @@ impl Report {
         text += &match self.problem.name {
             // The largest value of the brick is 1, and not that at its centre.
             ProblemKind::Minife => {
-                format!("errors      at the centre: max {max} of 1, bound {bound}, L2 {l2} of the value there\n")
+                format!("errors      at the centre: max {max} of 1, bound {bound}, rel. L2 {l2}\n")
             }
             _ => format!("errors      max {max}, bound {bound}, L2 {l2}\n"),
         };
