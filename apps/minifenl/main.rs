@@ -286,7 +286,7 @@ fn job(deck: &Deck, input: Input, comm: &dyn Communicator) -> anyhow::Result<Exi
 
     // 6. The table first, which needs no disk; then the report. What fails now ends this rank alone.
     let shown = if to_stdout {
-        let _ = program::show(&mut stderr(), &report.table());
+        let _ = program::show(&mut stderr(), &told(&report.table()));
         show(&ReportFormat::Json.text(&report)?)
     } else {
         show(&result(&report.table()))
@@ -310,14 +310,17 @@ fn job(deck: &Deck, input: Input, comm: &dyn Communicator) -> anyhow::Result<Exi
     shown.map(|_| if written { Exit::verdict(report.is_good()) } else { Exit::Failed })
 }
 
-/// The table, or its last line with --quiet; the verdict in colours.
-fn result(table: &str) -> String {
-    let look = Look::get();
-    let text = match look.volume {
+/// The table, or its last line with --quiet.
+fn told(table: &str) -> String {
+    match Look::get().volume {
         Volume::Quiet => table.lines().last().map_or(String::new(), |line| format!("{line}\n")),
         Volume::Normal | Volume::Verbose => table.to_string(),
-    };
-    colour::paint_verdict(&text, look.colours_output())
+    }
+}
+
+/// The same with the verdict in colours.
+fn result(table: &str) -> String {
+    colour::paint_verdict(&told(table), Look::get().colours_output())
 }
 
 /// Prints the forecast; a run that does not fit ends as the run itself would.

@@ -70,6 +70,8 @@ fn a_report_goes_to_the_standard_output() {
     assert_eq!((code, report["verified"].as_bool()), (0, Some(true)));
     assert!(err.lines().last().unwrap().starts_with("PASS: "), "{err}");
     assert!(!std::path::Path::new("-").exists());
+    let (code, _, err) = run(&["--nodes", "9", "--device", "cpu", "--report", "-", "--quiet"]);
+    assert!(code == 0 && err.starts_with("PASS: ") && err.lines().count() == 1, "{err}");
 }
 
 /// Two runs append two rows below one header; a table with other columns is refused before the work, and kept.
