@@ -1,5 +1,5 @@
-//! -laplace(u) = lambda e^u in a cube, u = 0 on its surface (Bratu's equation), by Newton's method on triquadratic hexahedra. What
-//! stands under the integral is written once, in Rust; host and GPU assemble it. Run: `cargo run --release --example own_equation`.
+//! -laplace(u) = lambda e^u in a cube, u = 0 on its surface (Bratu's equation), by Newton's method on triquadratic hexahedra, with a value
+//! of lambda per element. What stands under the integral is written once, in Rust; host and GPU assemble it. Run: `cargo run --release --example own_equation`.
 
 use minifenl::element::{BasisTables, ElementType};
 use minifenl::sparse::{CrsMatrix, Spmv};
@@ -8,16 +8,15 @@ use minifenl::{Result, comm::Solo, fill::*, graph, graph::Graph, mesh::Mesh, sol
 /// The attribute adds the same functions in CUDA C++. Derivatives follow by dual numbers.
 #[minifenl::device]
 mod bratu {
-    use minifenl::element::equations::{Equation, Field, Weak};
+    use minifenl::element::equations::{EquationAt, Field, Point, Weak};
     use minifenl::space::lanes::Number;
 
-    pub struct Bratu {
-        pub lambda: f64,
-    }
+    pub struct Bratu {}
 
-    impl Equation<1> for Bratu {
-        fn weak<N: Number>(&self, _: [N; 3], [u]: [Field<N>; 1]) -> [Weak<N>; 1] {
-            [Weak { flux: u.grad, source: -N::from(self.lambda) * u.value.exp() }]
+    impl EquationAt<1, 1> for Bratu {
+        fn weak<N: Number>(&self, at: Point<N, 1>, [u]: [Field<N>; 1]) -> [Weak<N>; 1] {
+            let [lambda] = at.given;
+            [Weak { flux: u.grad, source: -lambda.value * u.value.exp() }]
         }
     }
 }
@@ -77,22 +76,25 @@ fn run<S: CgSteps + Boundary + Spmv<f64>>(
 }
 
 fn main() -> Result<()> {
-    let (host, equation, element) = (Threads::new(allowed_cores())?, bratu::Bratu { lambda: 5.0 }, ElementType::Hex27);
+    let (host, equation, element) = (Threads::new(allowed_cores())?, bratu::Bratu {}, ElementType::Hex27);
     let (mesh, tables) = (Mesh::of_box(element, [8; 3], [1.0; 3])?, BasisTables::of(element));
     let (table, coord) = (&mesh.elem_node, &mesh.node_coord);
+    let lambda = vec![5.0; table.elem_count()];
     let graph = graph::build(&host, table, coord.len(), graph::Strategy::default())?;
     let fixed: Vec<u8> = coord.iter().map(|x| x.iter().any(|&x| x == 0.0 || x == 1.0).into()).collect();
     let mut fill = Fill::<27>::new(&host, Strategy::Gather, &graph)?;
     run(&host, &graph, &fixed, |matrix, u, residual| {
-        let kernel = EquationKernel::<1, 27, 27>::new(&equation, &tables, table, coord, u.as_chunks().0)?;
+        let there = WithGiven { equation: &equation, given: [Given::elements(&lambda)] };
+        let kernel = EquationKernel::<1, 27, 27>::with_given(&there, &tables, table, coord, u.as_chunks().0)?;
         fill.assemble(&host, &kernel, matrix, residual)
     })?;
     let Ok(gpu) = Cuda::new(0).inspect_err(|why| println!("no GPU: {why}")) else { return Ok(()) };
     let (graph, elem_node, node_coord) = (graph.upload(&gpu)?, &table.upload(&gpu)?, &gpu.upload(coord)?);
-    let mut kernel = CudaEquationKernel::new(&gpu, &EquationText::of(&equation), &tables)?;
+    let lambda = gpu.upload(&lambda)?;
+    let mut kernel = CudaEquationKernel::new(&gpu, &EquationText::of_at(&equation), &tables)?;
     let mut fill = CudaFill::new(&gpu, Strategy::Gather, &graph)?;
     run(&gpu, &graph, &fixed, |matrix, solution, residual| {
-        let input = EquationInput { elem_node, node_coord, solution, given: &[] };
+        let input = EquationInput { elem_node, node_coord, solution, given: &[CudaGiven::elements(&lambda)] };
         fill.assemble_equation(&gpu, &mut kernel, input, matrix, residual)
     })
 }

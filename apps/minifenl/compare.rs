@@ -1,7 +1,8 @@
 //! `minifenl compare A.json B.json`: two reports side by side, with an exit code for continuous integration.
 
 use crate::args::commands::Compare;
-use crate::comparison::{Comparison, Verdict, read};
+use crate::comparison::{Comparison, Verdict};
+use crate::report_file::read;
 use minifenl::run::program::{self, Exit};
 use std::io::stdout;
 

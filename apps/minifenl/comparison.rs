@@ -4,21 +4,12 @@
 //! to be measured well.
 
 use minifenl::error::printable;
-use minifenl::files::read_text;
-use minifenl::run::report::{SCHEMA_VERSION, columns};
-use minifenl::{Error, Result};
+use minifenl::run::report::columns;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 
 /// Share of the total from which a phase is judged.
 pub const SHARE: f64 = 0.05;
-/// Largest size of a report in bytes; those of this program have some 20 KiB, and 200 bytes per rank that is placed unlike others.
-const LARGEST: u64 = 1 << 22;
-/// Most phases of a report.
-const MOST_PHASES: usize = 1000;
-/// Longest path of a key, and name of a phase, in bytes.
-const LONGEST_PATH: usize = 200;
 /// Longest value that the table shows, in characters.
 const SHOWN: usize = 19;
 /// Keys that may differ between runs of one kind: results, dates, and names of files.
@@ -97,62 +88,6 @@ impl Verdict {
             Verdict::NotJudged => "NOT JUDGED",
             Verdict::NotVerified => "NOT VERIFIED",
         }
-    }
-}
-
-/// Reads a report that `minifenl --report` wrote as JSON.
-///
-/// # Errors
-/// [`Error::File`] with the path: a file that cannot be read, has more than 4 MiB, is no report, or has keys of another version; times
-/// below 0 or of nothing, no phases, names of phases that a terminal would not show as they are.
-pub fn read(path: &Path) -> Result<Value> {
-    let failed = |reason: String| Error::File { path: path.display().to_string(), reason };
-    let text = read_text(path, LARGEST)?;
-    let report: Value = serde_json::from_str(&text)
-        .map_err(|error| failed(format!("no JSON, which --report FILE.json writes: {error}")))?;
-    match report.get("schema_version") {
-        Some(version) if *version == SCHEMA_VERSION => {}
-        Some(version) => return Err(failed(format!("schema_version is {version}, expected {SCHEMA_VERSION}"))),
-        None => return Err(failed("no report: key `schema_version` is missing".into())),
-    }
-    check(&report).map(|()| report).map_err(|reason| failed(format!("no report: {reason}")))
-}
-
-/// Says why a value is no report whose times can be compared and shown, in O(leaves).
-fn check(report: &Value) -> Result<(), String> {
-    let phases = report["phases"].as_array().map_or(&[][..], Vec::as_slice);
-    if phases.is_empty() || phases.len() > MOST_PHASES {
-        return Err(format!("expected `phases`, 1 to {MOST_PHASES} of them"));
-    }
-    let mut names = BTreeSet::new();
-    for (at, phase) in phases.iter().enumerate() {
-        let name = phase["name"].as_str().filter(|name| is_name(name) && names.insert(*name));
-        let seconds = phase["seconds"].as_f64().filter(|seconds| *seconds >= 0.0);
-        if name.is_none() || seconds.is_none() {
-            return Err(format!("phase {at}: expected a `name` of its own, and `seconds` of 0 or more"));
-        }
-    }
-    if !report["total_seconds"].as_f64().is_some_and(|seconds| seconds > 0.0) || !names.contains("total") {
-        return Err("expected `total_seconds` above 0, and the phase `total`".into());
-    }
-    match is_flat(report, 0) {
-        true => Ok(()),
-        false => Err(format!("expected keys of at most {LONGEST_PATH} characters with those around them")),
-    }
-}
-
-/// Whether a phase may have this name: that of a report is short, and shown as it is.
-fn is_name(name: &str) -> bool {
-    !name.is_empty() && name.len() <= LONGEST_PATH && printable(name) == name
-}
-
-/// Whether the paths of all leaves below a value whose own path has `length` bytes are short.
-fn is_flat(value: &Value, length: usize) -> bool {
-    match value {
-        Value::Object(map) => map.iter().all(|(key, value)| is_flat(value, length + key.len() + 1)),
-        // Indices have no more than 7 digits in a file of LARGEST bytes.
-        Value::Array(list) => list.iter().all(|value| is_flat(value, length + 8)),
-        _ => length <= LONGEST_PATH,
     }
 }
 
@@ -387,50 +322,5 @@ mod tests {
         let text = comparison.table();
         assert!(!text.contains(|c: char| c.is_control() && c != '\n') && text.contains("\\u{1b}[2J\\n"), "{text}");
         assert_eq!(comparison.other_problem(), Some("nodes\\u{1b}]0;x\\u{7}"));
-    }
-
-    #[test]
-    fn what_is_no_report_is_refused_by_name() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("r.json");
-        for (text, words) in [
-            ("{", "no JSON"),
-            ("{}", "key `schema_version` is missing"),
-            ("{\"schema_version\": 2}", "schema_version is 2, expected 1"),
-            ("{\"schema_version\": 1, \"phases\": [{}], \"total_seconds\": 1}", "phase 0: expected a `name`"),
-        ] {
-            std::fs::write(&path, text).unwrap();
-            let error = read(&path).unwrap_err().to_string();
-            assert!(error.contains("r.json: ") && error.contains(words), "{error}");
-        }
-        // Changes of a good report: pointer, value, what is said.
-        let deep = (0..9).fold(json!(1), |value, _| json!({"k".repeat(30): value}));
-        let list = |length: usize| json!(vec![json!({"name": "p", "seconds": 1}); length]);
-        for (pointer, value, words) in [
-            ("/total_seconds", json!(0), "expected `total_seconds` above 0"),
-            ("/total_seconds", json!(-1.5), "expected `total_seconds` above 0"),
-            ("/total_seconds", Value::Null, "expected `total_seconds` above 0"),
-            ("/phases", json!([]), "expected `phases`, 1 to 1000"),
-            ("/phases", json!({}), "expected `phases`, 1 to 1000"),
-            ("/phases", list(1001), "expected `phases`, 1 to 1000"),
-            ("/phases", list(2), "phase 1: expected a `name` of its own"),
-            ("/phases/1/seconds", json!(-1e-3), "phase 1: expected"),
-            ("/phases/1/seconds", json!("1"), "phase 1: expected"),
-            ("/phases/2/name", json!("all"), "and the phase `total`"),
-            ("/phases/0/name", json!(""), "phase 0: expected"),
-            ("/phases/0/name", json!("scan\u{1b}[31m"), "phase 0: expected"),
-            ("/phases/0/name", json!("n".repeat(65_536)), "phase 0: expected"),
-            ("/threads", deep, "expected keys of at most 200 characters"),
-        ] {
-            let mut changed = report(1.0, 1.0, 1);
-            *changed.pointer_mut(pointer).unwrap() = value;
-            std::fs::write(&path, changed.to_string()).unwrap();
-            let error = read(&path).unwrap_err().to_string();
-            assert!(error.contains("r.json: no report: ") && error.contains(words), "{pointer}: {error}");
-        }
-        std::fs::write(&path, " ".repeat((4 << 20) + 1)).unwrap();
-        assert!(read(&path).unwrap_err().to_string().ends_with("larger than 4 MiB"));
-        std::fs::write(&path, report(1.0, 1.0, 1).to_string()).unwrap();
-        assert_eq!(read(&path).unwrap(), report(1.0, 1.0, 1));
     }
 }

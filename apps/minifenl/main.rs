@@ -26,6 +26,7 @@ mod kernels;
 mod look;
 mod output;
 mod progress;
+mod report_file;
 mod startup;
 mod strategies;
 mod sweep;

@@ -13,6 +13,8 @@ mod flags;
 mod output;
 mod problems;
 mod published;
+#[path = "../../apps/minifenl/report_file.rs"]
+mod report_file;
 mod schema;
 mod settings;
 #[allow(dead_code)]

@@ -32,7 +32,7 @@ pub(crate) struct ByColumn {
 }
 
 impl Cuda {
-    /// Sorts every `step`-th of the entries of a graph by its column, of which every `step`-th has a start.
+    /// Sorts the entries of a graph by column, and the first of each group of `step` columns alone.
     ///
     /// # Errors
     /// [`Error::Invalid`] for 2^32 entries or more, [`Error::OutOfMemory`].

@@ -3,11 +3,14 @@
 //! threads are the lanes of a warp, and a function the tensor cores.
 
 use crate::equations::{Bratu, Energy, Exchange, Layered, Seepage};
-use minifenl::element::equations::{Diffusion, Elasticity, Equation, EquationAt, Heat, PlaneStrain};
+use minifenl::element::equations::{
+    Diffusion, Elasticity, Equation, EquationAt, Field, Heat, PlaneStrain, Point, Weak,
+};
 use minifenl::element::{BasisTables, ElementType};
 use minifenl::fill::{ElementBatch, ElementKernel, EquationKernel, EquationText, Given, Wanted, WithGiven};
 use minifenl::mesh::ElemNode;
 use minifenl::space::DeviceText;
+use minifenl::space::lanes::Number;
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -203,7 +206,7 @@ pub fn distorted<const D: usize>(element: ElementType) -> (ElemNode, Vec<[f64; 3
 }
 
 /// A given field: number of its place in the kernels, values per place, component, values.
-type Field = (u64, usize, usize, Vec<f64>);
+type GivenField = (u64, usize, usize, Vec<f64>);
 
 /// Compares the elements of an equation.
 fn check<E: Equation<D> + DeviceText, const D: usize, const NN: usize, const ND: usize>(
@@ -229,11 +232,7 @@ fn check_at<E: EquationAt<D, K> + DeviceText, const D: usize, const K: usize, co
     let name = format!("{} on {element}, boundary: {on_boundary}", E::NAME);
     let (elem_node, mut coords, nodal) = distorted::<D>(element);
     if on_boundary {
-        // Curved faces, and lines that are not parallel to an axis.
-        let bent = |[x, y, _]: [f64; 3]| {
-            if element.dim() == 1 { [x, 0.3 * x * x, 0.25] } else { [x, y, 0.1 * x * y - 0.3 * x] }
-        };
-        coords = coords.into_iter().map(bent).collect();
+        coords = coords.into_iter().map(bent(element)).collect();
     }
     let (tables, nodes) = (BasisTables::of(element), coords.len());
     let points = tables.weights.len();
@@ -254,13 +253,42 @@ fn check_at<E: EquationAt<D, K> + DeviceText, const D: usize, const K: usize, co
     compare(compiler, &name, (&text, &tables), (&elem_node, &coords, &nodal), (&kernel, &fields[..K]), 1);
 }
 
+/// An equation that reads neither given fields nor the normal, for a boundary on the host.
+struct Plain<'a, E>(&'a E);
+
+impl<E: Equation<1>> EquationAt<1, 0> for Plain<'_, E> {
+    fn weak<N: Number>(&self, at: Point<N, 0>, u: [Field<N>; 1]) -> [Weak<N>; 1] {
+        self.0.weak(at.x, u)
+    }
+}
+
+/// Compares the elements of such an equation on bent faces or lines.
+fn check_plain_boundary<E: Equation<1> + DeviceText, const NN: usize>(
+    compiler: &str,
+    equation: &E,
+    element: ElementType,
+) {
+    let (elem_node, coords, nodal) = distorted::<1>(element);
+    let coords: Vec<[f64; 3]> = coords.into_iter().map(bent(element)).collect();
+    let (tables, text) = (BasisTables::of(element), EquationText::of(equation).on_boundary());
+    let there = WithGiven { equation: &Plain(equation), given: [] };
+    let kernel = EquationKernel::<1, NN, NN>::on_boundary(&there, &tables, &elem_node, &coords, &nodal).unwrap();
+    let name = format!("{} on the boundary, {element}", E::NAME);
+    compare(compiler, &name, (&text, &tables), (&elem_node, &coords, &nodal), (&kernel, &[]), 1);
+}
+
+/// Curved faces, and lines that are not parallel to an axis.
+fn bent(element: ElementType) -> impl Fn([f64; 3]) -> [f64; 3] {
+    move |[x, y, _]| if element.dim() == 1 { [x, 0.3 * x * x, 0.25] } else { [x, y, 0.1 * x * y - 0.3 * x] }
+}
+
 /// Compares the elements of a text with those of a kernel of the host.
 fn compare<const D: usize, const NN: usize, const ND: usize>(
     compiler: &str,
     name: &str,
     (text, tables): (&EquationText, &BasisTables),
     (elem_node, coords, nodal): (&ElemNode, &[[f64; 3]], &[[f64; D]]),
-    (kernel, fields): (&EquationKernel<'_, D, NN, ND>, &[Field]),
+    (kernel, fields): (&EquationKernel<'_, D, NN, ND>, &[GivenField]),
     program_count: usize,
 ) {
     let source = text.source(tables).unwrap();
@@ -382,6 +410,8 @@ fn kernels_compute_given_fields_and_boundaries_as_the_host() {
     check_at::<_, 2, 1, 9, 18>(&compiler, &exchange, ElementType::Quad9, true);
     check_at::<_, 2, 1, 3, 6>(&compiler, &exchange, ElementType::Line3, true);
     check_at::<_, 1, 3, 4, 4>(&compiler, &seepage, ElementType::Quad4, true);
+    check_plain_boundary::<_, 4>(&compiler, &Heat::new(0.7), ElementType::Quad4);
+    check_plain_boundary::<_, 2>(&compiler, &Heat::new(0.7), ElementType::Line2);
     let cells = EquationText::of_at(&exchange).on_boundary().source(&BasisTables::of(ElementType::Hex8)).unwrap_err();
     assert!(cells.to_string().contains("hex8, expected faces or lines"), "{cells}");
 }
