@@ -87,7 +87,7 @@ test: setup $(CUDA)/bin/nvdisasm $(MESHIO) $(PYTHON) ## every test, and how many
 	exit $$failed
 
 # From an empty folder, so that the package is the installed one.
-TEST_WHEEL = rm -rf target/wheels && $(PYTHON)/bin/maturin build -q --release -m python/Cargo.toml -o target/wheels && \
+TEST_WHEEL = rm -rf target/wheels && $(PYTHON)/bin/maturin build -q --profile wheel -m python/Cargo.toml -o target/wheels && \
     $(PYTHON)/bin/python -m pip install -q --force-reinstall --no-deps target/wheels/*.whl && mkdir -p target/wheels/empty && \
     (cd target/wheels/empty && ../../../$(PYTHON)/bin/python -m pytest -q -p no:cacheprovider ../../../python/tests)
 python: $(PYTHON) ## the wheel for Python in target/wheels, tested

@@ -32,8 +32,9 @@ impl Output {
     pub fn report<T: Serialize>(self, report: &T) -> anyhow::Result<bool> {
         let Err(lost) = self.write(&ReportFormat::of(&self.path).text(report)?) else { return Ok(true) };
         if lost.copy.is_none() {
-            // The last place that is left: the log of the job.
-            look::say(&serde_json::to_string(report)?);
+            // The last place that is left: the log of the job, in one line.
+            let text = ReportFormat::Json.text(report)?;
+            look::say(&text.lines().map(str::trim_start).collect::<String>());
         }
         Ok(false)
     }

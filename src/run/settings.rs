@@ -36,7 +36,7 @@ fn deck_settings(deck: &Deck) -> Vec<Setting> {
     // Each rank writes its own file for VTK, the first rank the others: ranks in different folders would scatter them.
     let vtk = deck.run.vtk.take().map(|path| std::path::absolute(&path).unwrap_or(path));
     let files = [("report", deck.run.report.take()), ("append", deck.run.append.take()), ("vtk", vtk)];
-    let table = toml::Table::try_from(&deck).unwrap_or_default();
+    let table: toml::Table = deck.to_toml().ok().and_then(|text| text.parse().ok()).unwrap_or_default();
     let sections = table.iter().filter_map(|(section, keys)| Some((section, keys.as_table()?)));
     let text = |value: &toml::Value| match value {
         // 1e-8 rather than 0.00000001; both are exact.
