@@ -2,10 +2,8 @@
 // aggregates.rs, tentative.rs and space.rs there.
 
 constexpr int THREADS = 256;
-// Lanes that decide about a node, and nodes that each asks for at once.
-constexpr int TEAM = 16, BATCH = 4;
 constexpr u32 NONE = 0xffffffffu;
-// What is decided about a node that makes an aggregate.
+// The state of a root, as in roots.cu.
 constexpr u32 ROOT = 2;
 
 struct Matrix {
@@ -118,72 +116,10 @@ KERNEL __launch_bounds__(THREADS, 4) strong_fill(u64 nodes, u32 dofs, const u64*
 
 // ---- Aggregates. The mark of a node is ~root of its aggregate, 0 for none, so that the largest mark is that of the first root.
 
-INLINE u32 peek32(const u32* word) {
-    u32 value;
-    asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(word) : "memory");
-    return value;
-}
-
-// Marks the nodes of aggregates as one thread does that visits nodes in their order: a node none of whose neighbours has a mark becomes
-// a root and marks them. TEAM lanes per node wait until all nodes before it that are at most two steps away are decided; tickets order the
-// blocks, so that waiting ends (Blelloch, Fineman and Shun 2012: few nodes wait for many others). decided = ROOT for roots, 1 for others;
-// `mark`, `decided` and `ticket` are 0 on entry. Connections that only one of two nodes has leave the choice of roots to chance.
-KERNEL __launch_bounds__(THREADS) mark_roots(u64 nodes, const u64* map, const u32* strong, u32* mark, u32* decided, u32* ticket) {
-    __shared__ u32 block;
-    if (threadIdx.x == 0) block = atomicAdd(ticket, 1u);
-    __syncthreads();
-    const u32 lane = threadIdx.x % TEAM, team = ((1u << TEAM) - 1) << (lane_index() / TEAM * TEAM);
-    const u64 i = u64(block) * (THREADS / TEAM) + threadIdx.x / TEAM;
-    if (i >= nodes) return;
-    const u64 begin = __ldg(map + i), end = __ldg(map + i + 1);
-    const auto sees_mark = [&] {
-        bool is_marked = peek32(mark + i) != 0;
-        for (u64 at = begin + lane; at < end; at += TEAM) is_marked |= peek32(mark + __ldg(strong + at)) != 0;
-        return is_marked;
-    };
-    bool is_root = false;
-    // This lane's strong neighbour, and which of its neighbours are next: all before them are decided.
-    u64 at = begin + lane, next = 0, last = 0;
-    u32 k = NONE;
-    const auto enter = [&] {
-        if (at < end) k = __ldg(strong + at), next = __ldg(map + k), last = __ldg(map + k + 1);
-    };
-    enter();
-    while (begin < end) {
-        // Marks and decisions are loaded side by side.
-        const bool is_marked = sees_mark();
-        if (at < end) {
-            u32 node[BATCH];
-            bool waits = k < i && peek32(decided + k) == 0;
-#pragma unroll
-            for (int b = 0; b < BATCH; b++) node[b] = next + b < last ? __ldg(strong + next + b) : NONE;
-            // Ascending: later nodes do not count.
-#pragma unroll
-            for (int b = 0; b < BATCH; b++) waits |= node[b] < i && peek32(decided + node[b]) == 0;
-            if (!waits && node[BATCH - 1] < i) next += BATCH;
-            else if (!waits) at += TEAM, enter();
-        }
-        if (__any_sync(team, is_marked)) break;
-        if (__any_sync(team, at < end)) continue;
-        // The marks of the roots among them are there, too.
-        __syncwarp(team);
-        __threadfence();
-        is_root = !__any_sync(team, sees_mark());
-        break;
-    }
-    if (is_root) {
-        if (lane == 0) atomicMax(mark + i, ~u32(i));
-        for (u64 at = begin + lane; at < end; at += TEAM) atomicMax(mark + __ldg(strong + at), ~u32(i));
-        __threadfence();
-        __syncwarp(team);
-    }
-    if (lane == 0) asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" ::"l"(decided + i), "r"(is_root ? ROOT : 1u) : "memory");
-}
-
 // joined = the marks, where nodes without one take that of most neighbours among their strong neighbours' marks: strong neighbours count
 // twice, weak ones once, and of equals the first root wins. A flag per root, and per coupled node that is left. One warp per node.
 KERNEL __launch_bounds__(THREADS) join_aggregates(u64 nodes, u32 dofs, const u64* graph_map, const u32* graph_entries, const u64* map,
-                                                  const u32* strong, const u8* is_coupled, const u32* mark, const u32* decided, u32* joined, u32* roots,
+                                                  const u32* strong, const u8* is_coupled, const u32* mark, const u32* state, u32* joined, u32* roots,
                                                   u32* alone) {
     const u64 i = thread_index() / WARP;
     if (i >= nodes) return;
@@ -207,7 +143,7 @@ KERNEL __launch_bounds__(THREADS) join_aggregates(u64 nodes, u32 dofs, const u64
     }
     if (lane_index() != 0) return;
     joined[i] = own;
-    roots[i] = __ldg(decided + i) == ROOT;
+    roots[i] = __ldg(state + i) == ROOT;
     alone[i] = own == 0 && is_coupled[i];
 }
 
@@ -302,6 +238,16 @@ KERNEL __launch_bounds__(THREADS) invert_diagonal(u64 rows, const u64* map, cons
     const double found = is_there ? 1 / __ldg(values + at) : not_a_number();
     if (!(found > 0 && found <= 1.7976931348623157e308)) *is_bad = 1;
     inverse[row] = found;
+}
+
+// x[i] = a number in (-1, 1) from id first + i, by the finaliser of SplitMix64.
+KERNEL __launch_bounds__(THREADS) scatter(u64 n, u64 first, double* x) {
+    const u64 i = thread_index();
+    if (i >= n) return;
+    u64 mixed = first + i + 0x9e3779b97f4a7c15ull;
+    mixed = (mixed ^ mixed >> 30) * 0xbf58476d1ce4e5b9ull;
+    mixed = (mixed ^ mixed >> 27) * 0x94d049bb133111ebull;
+    x[i] = double((mixed ^ mixed >> 31) >> 11) / double(1ull << 52) - 1;
 }
 
 // A[row, row] = 1 for the rows listed.

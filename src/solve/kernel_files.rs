@@ -11,6 +11,8 @@ pub static CG_AT_ONCE: KernelFile = kernel_file!("cg_at_once", "cg.cuh", "cg_par
 
 /// Smoothed aggregation.
 pub static AGGREGATION: KernelFile = kernel_file!("aggregation");
+/// Roots of aggregates.
+pub static ROOTS: KernelFile = kernel_file!("roots");
 
 /// Files that are compiled as they are, for a list of all kernels.
-pub static KERNEL_FILES: [&KernelFile; 4] = [&CG, &CG_FUSED, &CG_AT_ONCE, &AGGREGATION];
+pub static KERNEL_FILES: [&KernelFile; 5] = [&CG, &CG_FUSED, &CG_AT_ONCE, &AGGREGATION, &ROOTS];

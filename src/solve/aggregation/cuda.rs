@@ -4,23 +4,44 @@ use super::nodes::Nodes;
 use super::tentative::{DEPENDENT, Tentative};
 use super::{Aggregate, NearNull, STRONG};
 use crate::error::check_length;
-use crate::solve::kernel_files::AGGREGATION;
+use crate::solve::kernel_files::{AGGREGATION, ROOTS};
 use crate::space::ExecutionSpace;
 use crate::space::Item;
 use crate::space::cuda::{Argument, Cuda, CudaArray, CudaMemory, Grid, arguments};
 use crate::sparse::{ByColumn, CrsGraph, CrsMatrix};
-use crate::{Error, LocalOrdinal, Result};
+use crate::{Error, GlobalOrdinal, LocalOrdinal, Result};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// Threads of a block, and those that share a node or an aggregate, the decision about a root, or a row, as in the kernels.
+/// Threads of a block, and those that share a node or an aggregate, or a row, as in the kernels.
 const THREADS: u32 = 256;
 const WARP: usize = 32;
-const TEAM: usize = 16;
 const LANES: usize = 8;
+/// Words between the queue's counts.
+const APART: usize = 32;
 
 fn launch(space: &Cuda, name: &'static str, threads: usize, arguments: &[Argument]) -> Result<()> {
     space.launch(&AGGREGATION, name, Grid::cover(threads, THREADS), arguments)
+}
+
+impl Cuda {
+    /// Returns ~root for the nodes of aggregates, 0 for others, and the state of each node; 20 bytes per node while it runs.
+    fn roots(&self, strong: &CrsGraph<CudaMemory>) -> Result<(CudaArray<u32>, CudaArray<u32>)> {
+        let (map, entries, count) = (strong.row_map(), strong.entries(), strong.rows());
+        let (mut pointer, mut votes) = (self.unfilled::<u64>(count)?, self.zeros::<u32>(count)?);
+        let (mut slots, mut counts) = (self.zeros::<u32>(count)?, self.zeros::<u32>(3 * APART)?);
+        let (mut mark, mut state) = (self.zeros(count)?, self.zeros(count)?);
+        let (n, all) = (count as u64, Grid::cover(count, THREADS));
+        let first = arguments![n, map, entries, &mut pointer, &mut votes, &mut slots, &mut counts];
+        self.launch(&ROOTS, "point_first", all, first)?;
+        #[rustfmt::skip]
+        let rest = arguments![
+            n, map, entries, &mut pointer, &mut votes, &mut slots, &mut counts, &mut mark, &mut state,
+        ];
+        let resident = self.resident_blocks(&ROOTS, "mark_roots", THREADS, 0)?;
+        self.launch(&ROOTS, "mark_roots", Grid::new(resident.min(all.blocks as usize), THREADS), rest)?;
+        Ok((mark, state))
+    }
 }
 
 impl Aggregate for Cuda {
@@ -52,14 +73,12 @@ impl Aggregate for Cuda {
     ) -> Result<(CudaArray<u32>, usize)> {
         let (strong, count) = (&nodes.strong, nodes.strong.rows());
         let (map, entries, n) = (strong.row_map(), strong.entries(), count as u64);
-        let (mut mark, mut decided) = (self.zeros::<u32>(count)?, self.zeros::<u32>(count)?);
-        let mut ticket = self.zeros::<u32>(1)?;
-        launch(self, "mark_roots", count * TEAM, arguments![n, map, entries, &mut mark, &mut decided, &mut ticket])?;
+        let (mark, state) = self.roots(strong)?;
         let (mut roots, mut alone) = (self.unfilled::<u32>(count)?, self.unfilled::<u32>(count)?);
         let mut joined = self.unfilled::<u32>(count)?;
         #[rustfmt::skip]
         let arguments = arguments![
-            n, dofs as u32, graph.row_map(), graph.entries(), map, entries, &nodes.is_coupled, &mark, &decided, &mut joined, &mut roots, &mut alone,
+            n, dofs as u32, graph.row_map(), graph.entries(), map, entries, &nodes.is_coupled, &mark, &state, &mut joined, &mut roots, &mut alone,
         ];
         launch(self, "join_aggregates", count * WARP, arguments)?;
         let (of_root, of_alone) = (self.offsets(count, &roots)?, self.offsets(count, &alone)?);
@@ -132,6 +151,10 @@ impl Aggregate for Cuda {
         let copy = CrsMatrix::new(Arc::new(graph), self.download(a.values())?)?;
         crate::sparse::inverse_of_diagonal(&copy.diagonal()?)?;
         Err(Error::Device("the diagonal of a matrix differs from its copy on the host".into()))
+    }
+
+    fn scatter(&self, first: GlobalOrdinal, x: &mut CudaArray<f64>) -> Result<()> {
+        launch(self, "scatter", x.len(), arguments![x.len() as u64, first, x])
     }
 
     fn set_diagonal(&self, rows: &CudaArray<LocalOrdinal>, a: &mut CrsMatrix<f64, CudaMemory>) -> Result<()> {

@@ -1,5 +1,6 @@
 //! Near-null vectors: what the operator of a problem without boundary conditions maps to zero.
 
+use super::Aggregate;
 use crate::error::check_length;
 use crate::space::{HostMemory, MemorySpace, try_reserve, try_zeroed};
 use crate::{Error, Result};
@@ -10,6 +11,7 @@ pub struct NearNull<M: MemorySpace = HostMemory> {
     dofs: usize,
     count: usize,
     rows: usize,
+    /// Empty for one constant per node, until a space has taken the vectors.
     values: M::Array<f64>,
 }
 
@@ -33,6 +35,9 @@ impl NearNull {
     /// # Errors
     /// [`Error::OutOfMemory`]; as [`new`](Self::new) for 0 dofs.
     pub fn constants(nodes: usize, dofs: usize) -> Result<Self> {
+        if dofs == 1 {
+            return Ok(NearNull { dofs, count: 1, rows: nodes, values: Vec::new() });
+        }
         let mut values = try_zeroed("near-null vectors", nodes * dofs * dofs)?;
         for of_node in values.chunks_exact_mut((dofs * dofs).max(1)) {
             of_node.iter_mut().step_by(dofs + 1).for_each(|value| *value = 1.0);
@@ -61,12 +66,15 @@ impl NearNull {
         &self.values[row * self.count..][..self.count]
     }
 
-    /// Takes the vectors into another memory.
-    pub(super) fn taken<M: MemorySpace>(
-        self,
-        take: impl FnOnce(Vec<f64>) -> Result<M::Array<f64>>,
-    ) -> Result<NearNull<M>> {
-        Ok(NearNull { dofs: self.dofs, count: self.count, rows: self.rows, values: take(self.values)? })
+    /// Takes the vectors into the memory of a space.
+    pub(super) fn taken<S: Aggregate>(self, space: &S) -> Result<NearNull<S::Memory>> {
+        let NearNull { dofs, count, rows, values } = self;
+        if values.len() == rows * count {
+            return Ok(NearNull { dofs, count, rows, values: space.take(values)? });
+        }
+        let mut ones = space.to_be_written(rows)?;
+        space.fill(rows, 1.0, S::Memory::slice_mut(&mut ones))?;
+        Ok(NearNull { dofs, count, rows, values: ones })
     }
 }
 

@@ -6,9 +6,9 @@ use crate::comm::{Links, Map, agree};
 use crate::error::check_length;
 use crate::solve::multigrid::{Chebyshev, largest_eigenvalue};
 use crate::solve::{Cycle, DistributedMatrix, DistributedOperator, Hierarchy, Level, Smoothing, Transfer};
-use crate::space::{Array, MemorySpace, try_collect};
+use crate::space::{Array, MemorySpace};
 use crate::sparse::{CrsMatrix, Operator};
-use crate::{Error, GlobalOrdinal, Result};
+use crate::{Error, Result};
 
 /// Most unknowns of a level that is not coarsened.
 const FEW: u64 = 400;
@@ -78,7 +78,7 @@ impl<S: Aggregate> SmoothedAggregation<S> {
         near_null: NearNull,
     ) -> Result<Self> {
         let comm = links.comm();
-        let taken = check(matrix, map, &near_null).and_then(|()| near_null.taken(|values| space.take(values)));
+        let taken = check(matrix, map, &near_null).and_then(|()| near_null.taken(space));
         let (mut near_null, mut map) = (agree(comm, taken)?, map.clone());
         let (mut coarsenings, mut coarse, mut levels) = (Vec::new(), Vec::<DistributedMatrix<S>>::new(), Vec::new());
         loop {
@@ -205,20 +205,11 @@ pub(super) fn spectrum<S: Aggregate>(
     let made = || {
         let mut level = Level::of_sizes(space, [rows, a.graph().columns()], None, None)?;
         space.invert_diagonal(a, S::Memory::slice_mut(&mut level.inverse))?;
-        let start = try_collect("start of Lanczos", (0..rows).map(|row| scattered(first + row as GlobalOrdinal)))?;
-        space.overwrite(&start, &mut level.x)?;
+        space.scatter(first, S::Memory::slice_mut(&mut level.x))?;
         Ok(level)
     };
     let (mut level, mut halo) = (agree(comm, made())?, agree(comm, links.halo(space, map))?);
     let operator = DistributedOperator::new(a, &mut halo, 0)?;
     let largest = largest_eigenvalue(space, links, &operator, &mut level)?;
     Ok((level.inverse, largest))
-}
-
-/// A number in (-1, 1) from an id, by the finaliser of SplitMix64 (Steele, Lea and Flood 2014).
-fn scattered(id: GlobalOrdinal) -> f64 {
-    let mixed = id.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    ((mixed ^ (mixed >> 31)) >> 11) as f64 / (1u64 << 52) as f64 - 1.0
 }

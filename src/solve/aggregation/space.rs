@@ -8,7 +8,7 @@ use crate::comm::Staging;
 use crate::error::check_length;
 use crate::space::{Array, Item, Slice, Threads};
 use crate::sparse::{CrsGraph, CrsMatrix, MatrixAlgebra, Spmv, inverse_of_diagonal};
-use crate::{LocalOrdinal, Result};
+use crate::{GlobalOrdinal, LocalOrdinal, Result};
 use std::borrow::Cow;
 
 /// A space that cuts the unknowns of a matrix into aggregates.
@@ -62,6 +62,12 @@ pub trait Aggregate: Staging + Spmv + MatrixAlgebra {
     /// [`Error::Invalid`](crate::Error::Invalid) for the first row whose reciprocal is not positive and finite; as
     /// [`nodes`](Self::nodes).
     fn invert_diagonal(&self, a: &CrsMatrix<f64, Self::Memory>, inverse: &mut Slice<Self, f64>) -> Result<()>;
+
+    /// Overwrites x with numbers in (-1, 1) that follow from the ids of rows, `first` that of the first.
+    ///
+    /// # Errors
+    /// As [`nodes`](Self::nodes).
+    fn scatter(&self, first: GlobalOrdinal, x: &mut Slice<Self, f64>) -> Result<()>;
 
     /// A[row, row] = 1 for these rows, where the graph has such an entry.
     ///
@@ -126,6 +132,11 @@ impl Aggregate for Threads {
         Ok(())
     }
 
+    fn scatter(&self, first: GlobalOrdinal, x: &mut [f64]) -> Result<()> {
+        x.copy_from_slice(&self.map(x.len(), |row| scattered(first + row as GlobalOrdinal))?);
+        Ok(())
+    }
+
     fn set_diagonal(&self, rows: &Vec<LocalOrdinal>, a: &mut CrsMatrix) -> Result<()> {
         let (graph, values) = a.parts_mut();
         for &row in rows {
@@ -142,4 +153,12 @@ impl Aggregate for Threads {
     fn lend<'a, T: Item>(&self, items: &'a Vec<T>) -> Result<Cow<'a, [T]>> {
         Ok(Cow::Borrowed(items))
     }
+}
+
+/// A number in (-1, 1) from an id, by the finaliser of SplitMix64 (Steele, Lea and Flood 2014).
+fn scattered(id: GlobalOrdinal) -> f64 {
+    let mixed = id.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    ((mixed ^ (mixed >> 31)) >> 11) as f64 / (1u64 << 52) as f64 - 1.0
 }
