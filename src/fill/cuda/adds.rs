@@ -3,14 +3,14 @@
 //! Scatter is bound by the rate of additions in the second-level cache, one 32-byte sector each. Therefore the lanes of a warp take
 //! neighbouring columns of a row.
 
-use super::system::{ElementMatrices, EquationInput, SystemView, WIDTHS, blocks};
+use super::system::{ElementMatrices, EquationInput, SystemView, WIDTHS, blocks, positions_from};
 use crate::Result;
 use crate::element::equations::Heat;
 use crate::fill::Additions;
 use crate::fill::kernel_files::{FILL, HEAT};
 use crate::graph::ElemGraph;
 use crate::space::ExecutionSpace;
-use crate::space::cuda::{Cuda, CudaMemory, Grid, arguments};
+use crate::space::cuda::{Argument, Cuda, CudaMemory, Grid, arguments};
 
 /// Threads per block, as in `heat.cu`.
 pub(super) const HEAT_THREADS: u32 = 64;
@@ -43,20 +43,25 @@ impl Adds {
         system.space.launch(&HEAT, name, Grid::cover(elems, HEAT_THREADS), arguments)
     }
 
-    /// Adds stored matrices, with the kernel for the type of the positions.
-    pub(super) fn matrices(self, mut system: SystemView<'_>, elements: ElementMatrices<'_>) -> Result<()> {
-        system.clear()?;
+    /// Adds the stored matrices of `count` elements from `first` on, with the kernel for the type of the positions.
+    pub(super) fn matrices(
+        self,
+        system: &mut SystemView<'_>,
+        (first, count): (usize, usize),
+        elements: ElementMatrices<'_>,
+    ) -> Result<()> {
         let names = match self {
             Adds::Atomic => ["scatter_u8", "scatter_u16", "scatter_u32"],
             Adds::Racy => ["racy_u8", "racy_u16", "racy_u32"],
         };
-        let (elem_node, (positions, kind)) = (system.elem_node(), system.positions());
-        let (elems, rows, row_map) = (elem_node.elem_count(), system.layout.rows as u64, system.layout.starts);
-        let nn = elem_node.nodes_per_elem();
-        let tiles = elems.div_ceil(ELEMS) * (nn * nn).div_ceil(ENTRIES);
+        let (elem_node, nn) = (system.elem_node(), system.elem_node().nodes_per_elem());
+        let (rows, row_map) = (system.layout.rows as u64, system.layout.starts);
+        let nodes = Argument::from_item(elem_node.nodes(), first * nn);
+        let (positions, kind) = positions_from(system.places, first * nn * nn);
+        let tiles = count.div_ceil(ELEMS) * (nn * nn).div_ceil(ENTRIES);
         #[rustfmt::skip]
         let arguments = arguments![
-            elems as u64, rows, nn as u32, u32::from(elements.symmetric), elem_node.nodes(), positions, row_map, elements.matrices,
+            count as u64, rows, nn as u32, u32::from(elements.symmetric), nodes, positions, row_map, elements.matrices,
             elements.residuals, &mut *system.values, &mut *system.residual,
         ];
         system.space.launch(&FILL, names[kind], Grid::new(blocks(tiles)?, THREADS), arguments)

@@ -123,6 +123,15 @@ impl CudaEquationKernel {
         matches!(self.kernels, Kernels::Fused(_))
     }
 
+    /// Returns how many elements are computed before they are added, where the plan has steps of `step`: those of a workset, whose matrices
+    /// the L2 cache mostly holds.
+    fn step(&self, step: usize) -> usize {
+        match &self.kernels {
+            Kernels::OfWorksets(worksets) => worksets.step(),
+            _ => step,
+        }
+    }
+
     /// Whether one half of each matrix is stored.
     fn is_packed(&self) -> bool {
         self.shape.symmetric && !matches!(self.kernels, Kernels::OfWorksets(_))
@@ -155,7 +164,7 @@ impl CudaFill {
     /// Overwrites the values of `matrix` and `residual[..rows]` with Jacobian and residual of an equation. The plan's elements have
     /// D dofs per node, those of the equation, dof `D m + c` for component c at node m, as `Graph::with_dofs` makes them.
     ///
-    /// The first call allocates element matrices: with `Gather` those of a window, else all.
+    /// The first call allocates element matrices: those of a window or a step.
     ///
     /// # Errors
     /// [`Error::Shape`] when an array does not fit the tables or the elements, [`Error::Invalid`] when the matrix is not on the graph
@@ -204,7 +213,7 @@ impl CudaFill {
         name: &'static str,
         kernel: &mut CudaEquationKernel,
         input: EquationInput<'_>,
-        system: SystemView<'_>,
+        mut system: SystemView<'_>,
     ) -> Result<()> {
         let (space, shape, elem_node) = (system.space, kernel.shape, input.elem_node);
         check_length(name, "elem_node (nodes per element)", elem_node.nodes_per_elem(), shape.nodes)?;
@@ -228,12 +237,17 @@ impl CudaFill {
             (Method::Adds(adds, _), Kernels::Fused(heat)) => return adds.heat(system, input, *heat),
             _ => {}
         }
-        let elems = self.elems();
+        let Method::Adds(adds, _) = self.method else { return Ok(()) };
+        let (elems, step) = (self.elems(), kernel.step(self.step).min(self.elems()).max(1));
+        system.clear()?;
         // Taken out while the kernel is borrowed, and put back below.
-        let mut arrays = Arrays::of(kernel.stored.take(), space, sizes, elems)?;
-        let done = kernel
-            .batch(space, input, Batch::whole(elems), &mut arrays)
-            .and_then(|()| self.matrices(system, arrays.view(is_packed)));
+        let mut arrays = Arrays::of(kernel.stored.take(), space, sizes, step)?;
+        let done = (0..elems).step_by(step).try_for_each(|first| {
+            let count = step.min(elems - first);
+            let batch = Batch { first, count, column: 0, capacity: count };
+            kernel.batch(space, input, batch, &mut arrays)?;
+            adds.matrices(&mut system, (first, count), arrays.view(is_packed))
+        });
         kernel.stored = Some(arrays);
         done
     }

@@ -14,7 +14,7 @@
 use super::adds::HEAT_THREADS;
 use super::points::work_bytes;
 use super::system::{check_tables, positions};
-use super::worksets::operand_bytes;
+use super::worksets::{self, operand_bytes};
 use super::{Adds, CudaEquationKernel, CudaFill, EquationInput, EquationText, Method, gather};
 use crate::comm::Staging;
 use crate::element::equations::Model;
@@ -164,7 +164,8 @@ impl Assemble for Cuda {
                 gather::stored_elems(sizes, scaled(step_of(elems as usize), per_elem as usize) as u64)
             }
             (_, Kernel::Fused) => 0,
-            _ => elems,
+            (_, Kernel::Intrepid) => worksets::stored_elems(workset, sizes),
+            _ => elems.min(scaled(step_of(elems as usize), per_elem as usize) as u64),
         };
         [0, 8 * per_elem * stored + work]
     }

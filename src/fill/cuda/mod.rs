@@ -62,6 +62,8 @@ pub struct CudaFill {
     rows: usize,
     /// Number of values, padding included.
     len: usize,
+    /// Elements whose matrices are computed at a time.
+    step: usize,
 }
 
 #[derive(Debug)]
@@ -80,8 +82,8 @@ impl CudaFill {
         Self::with_step(space, strategy, step_of(graph.elem.elem_node().elem_count()), graph)
     }
 
-    /// Prepares a strategy as [`new`](Self::new). With `Gather` element matrices are computed `step` elements at a time; the result
-    /// does not depend on it.
+    /// Prepares a strategy as [`new`](Self::new). Element matrices are computed `step` elements at a time; the result of `Gather` does
+    /// not depend on it.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -111,7 +113,7 @@ impl CudaFill {
             Strategy::Seam | Strategy::Colour => return Err(on_hosts(strategy)),
             Strategy::Gather => Method::Gather(Box::new(Gather::new(space, step, elem_node, layout)?)),
         };
-        Ok(CudaFill { method, places: places.clone(), crs: None, rows: layout.rows, len: layout.len })
+        Ok(CudaFill { method, places: places.clone(), crs: None, rows: layout.rows, len: layout.len, step })
     }
 
     /// Returns the graph of the plan and the values of a matrix on it or on a copy. Contents of graphs are not compared: that would
@@ -153,9 +155,12 @@ impl CudaFill {
     }
 
     /// Sums element matrices of checked lengths.
-    fn matrices(&self, system: SystemView<'_>, elements: ElementMatrices<'_>) -> Result<()> {
+    fn matrices(&self, mut system: SystemView<'_>, elements: ElementMatrices<'_>) -> Result<()> {
         match &self.method {
-            Method::Adds(adds, _) => adds.matrices(system, elements),
+            Method::Adds(adds, _) => {
+                system.clear()?;
+                adds.matrices(&mut system, (0, self.elems()), elements)
+            }
             Method::Gather(gather) => gather.matrices(system, elements),
         }
     }

@@ -75,8 +75,13 @@ impl<'a> SystemView<'a> {
 
 /// Returns the positions and the number of their integer type: 0 for `u8`, 1 for `u16`, 2 for `u32`.
 pub(super) fn positions(places: &ElemGraph<CudaMemory>) -> (Argument, usize) {
+    positions_from(places, 0)
+}
+
+/// As [`positions`], from number `first` on.
+pub(super) fn positions_from(places: &ElemGraph<CudaMemory>, first: usize) -> (Argument, usize) {
     let kind = places.position_bytes() as usize / 2;
-    (with_positions!(places.positions(), positions => positions.into()), kind)
+    (with_positions!(places.positions(), positions => Argument::from_item(positions, first)), kind)
 }
 
 /// Checks that the arrays are as long as their owners say.

@@ -36,7 +36,11 @@ use std::ops::Range;
 /// Threads per block, as in the kernel.
 const THREADS: u32 = 128;
 /// Bytes of a workset of default size: launches slow down smaller ones (docs/results/2026-11-26-multigrid.md).
-const WORKSET_BYTES: usize = 256 << 20;
+const WORKSET_BYTES: usize = 384 << 20;
+/// Blocks of a contraction of 8 x 8 nodes that a multiprocessor holds.
+const RESIDENT: usize = 3;
+/// Fewest elements that are added at a time.
+const STEP: usize = 1 << 16;
 /// Cells of a cache line: worksets of default size hold whole lines.
 const LINE: usize = 16;
 
@@ -70,12 +74,29 @@ struct Operands {
     sources: CudaArray<f64>,
 }
 
+/// Elements whose matrices are stored at a time by a fill that adds, where worksets have so many cells.
+fn step_of(cells: usize) -> usize {
+    cells.max(STEP).next_multiple_of(cells)
+}
+
+/// Most elements whose matrices such a fill stores.
+pub(super) fn stored_elems(workset: Workset, sizes: &Sizes) -> u64 {
+    sizes.elems.min(step_of(default_or_given(workset, sizes) as usize) as u64)
+}
+
 /// Bytes of the operands of a workset.
 pub(super) fn operand_bytes(workset: Workset, sizes: &Sizes) -> u64 {
-    let &Sizes { nodes, dofs, elems, cubature, .. } = sizes;
-    let cell = 8 * cubature * (3 * nodes + 4 * dofs * dofs * nodes + 4 * dofs);
-    let cells = workset.cells.map_or((WORKSET_BYTES / cell as usize + LINE) as u64, |cells| cells as u64);
-    cells.min(elems) * cell
+    default_or_given(workset, sizes).min(sizes.elems) * cell_bytes(sizes)
+}
+
+/// Bytes of the operands of a cell.
+fn cell_bytes(&Sizes { nodes, dofs, cubature, .. }: &Sizes) -> u64 {
+    8 * cubature * (3 * nodes + 4 * dofs * dofs * nodes + 4 * dofs)
+}
+
+/// Most cells of a workset.
+fn default_or_given(workset: Workset, sizes: &Sizes) -> u64 {
+    workset.cells.map_or(WORKSET_BYTES as u64 / cell_bytes(sizes) + LINE as u64, |cells| cells as u64)
 }
 
 impl Worksets {
@@ -104,7 +125,7 @@ impl Worksets {
             operands: Operands::new(space, [0; 5], 0)?,
             calls: ContractionCalls::default(),
         };
-        worksets.cells = workset.cells.unwrap_or_else(|| worksets.default_cells());
+        worksets.cells = workset.cells.unwrap_or_else(|| worksets.default_cells(space));
         Ok(worksets)
     }
 
@@ -113,9 +134,16 @@ impl Worksets {
         self.calls
     }
 
-    /// Returns the cells whose operands fill [`WORKSET_BYTES`].
-    fn default_cells(&self) -> usize {
-        (WORKSET_BYTES / size_of::<f64>() / self.sizes().iter().sum::<usize>()).next_multiple_of(LINE)
+    /// Returns the cells of a step of a fill that adds: a workset, or several small ones.
+    pub fn step(&self) -> usize {
+        step_of(self.cells)
+    }
+
+    /// Returns the cells whose operands fill [`WORKSET_BYTES`], as whole waves of blocks.
+    fn default_cells(&self, space: &Cuda) -> usize {
+        let cells = WORKSET_BYTES / size_of::<f64>() / self.sizes().iter().sum::<usize>();
+        let wave = space.device().info().multiprocessors as usize * RESIDENT * THREADS as usize;
+        if cells < wave { cells.next_multiple_of(LINE) } else { cells / wave * wave }
     }
 
     /// Returns the numbers of a cell's gradients, slopes, reactions, fluxes and sources.
@@ -129,7 +157,7 @@ impl Worksets {
     /// Compiles and loads the kernels, which otherwise happens at their first launch: contractions are compiled for their sizes.
     pub fn load(&mut self, space: &Cuda) -> Result<()> {
         space.load_specialised(&INTREPID, &self.front)?;
-        let (rows, cells) = (self.shape.rows(), self.cells.min(self.default_cells()));
+        let (rows, cells) = (self.shape.rows(), self.cells.min(self.default_cells(space)));
         self.make_room(space, cells)?;
         let mut arrays = Arrays::of(None, space, [rows * rows, rows], cells)?;
         self.contract(space, cells, [0, cells], &mut arrays)
