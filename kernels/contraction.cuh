@@ -70,22 +70,16 @@ template <class T> INLINE void finish(const Output<T>& out, u64 cell, u64 left, 
 template <class T, int BL, int BR>
 INLINE void put_tile(const Output<T>& out, u64 cell, u64 l, u64 r, int rows, int columns, const T (&sums)[BL][BR]) {
     T* row = out.data + cell * out.cell + l * out.left + r * out.right;
-    const auto load = [&](int i, T (&old)[BR]) {
 #pragma unroll
-        for (int j = 0; j < BR; ++j) old[j] = out.into && i < rows && j < columns ? row[i * out.left + j * out.right] : T(0);
-    };
-    // The old values of the next row are on their way while a row is stored: a load behind a store would wait for it.
-    T old[BR], next[BR];
-    load(0, old);
+    for (int i = 0; i < BL; ++i, row += out.left) {
+        // Loads all old values of a row first: a load behind a store would wait for it.
+        T old[BR];
 #pragma unroll
-    for (int i = 0; i < BL; ++i) {
-        if (i + 1 < BL) load(i + 1, next);
+        for (int j = 0; j < BR; ++j) old[j] = out.into && i < rows && j < columns ? row[j * out.right] : T(0);
 #pragma unroll
         for (int j = 0; j < BR; ++j) {
-            if (i < rows && j < columns) put(out, row + i * out.left + j * out.right, old[j], sums[i][j]);
+            if (i < rows && j < columns) put(out, row + j * out.right, old[j], sums[i][j]);
         }
-#pragma unroll
-        for (int j = 0; j < BR; ++j) old[j] = next[j];
     }
 }
 

@@ -57,15 +57,16 @@ pub fn lanes(work: &Work, limits: &Limits) -> Launch {
     let is_staged = registers >= 72 && work.terms.count() > UNROLLED && 4 * stage <= limits.shared;
     // As many blocks of 128 threads as leave each thread registers for sums, operands, the next operands and addresses;
     // staged tiles do not hold the next operands in registers.
+    let is_unrolled = is_large && work.terms.count() <= UNROLLED;
     let blocks = match registers {
         _ if is_staged => (512 / (registers + 8)).clamp(1, 5),
+        49..=88 if is_unrolled => 3,
         ..=24 => 8,
         25..=48 => 5,
         49..=88 => 4,
         _ => 2,
     };
     let stages = if is_staged { ((160 << 10) / blocks / stage).clamp(3, 4) } else { 0 };
-    let is_unrolled = is_large && work.terms.count() <= UNROLLED;
     let prefetches = is_large && !is_staged && !is_unrolled && registers <= 160;
     // Small tiles keep the loads of four terms in flight, large tiles with many terms those of one.
     let unroll = if is_unrolled {
