@@ -11,7 +11,7 @@ use crate::graph;
 use crate::mesh::{BoxPart, BoxSpec, CoordinateMap, Mesh, MeshSpace};
 use crate::run::deck::{Choice, Nodes, Operator, Preconditioning, ProblemKind};
 use crate::run::strategies::{difference, numbers, unequal};
-use crate::run::{Deck, Job, silent, solution_on, solve_on};
+use crate::run::{Deck, Job, Report, silent, solution_on, solve_on};
 use crate::solve::{CgDirection, CgSlot, CgStep, CgSteps, CgVariant, NonlinearProblem};
 use crate::space::{Array, MemorySpace, Threads};
 use crate::{Result, fill};
@@ -146,15 +146,19 @@ fn steps<S: Job>(space: &S, serial: &Threads, deck: &Deck) -> Result<[f64; 2]> {
 /// Returns the difference of the verified error; infinite if a count differs by more than summation order explains.
 fn job<S: Job>(space: &S, serial: &Threads) -> Result<f64> {
     let deck = deck(|_| {});
-    let (found, expected) = (solve_on(space, &deck, &Solo, &silent)?, solve_on(serial, &deck, &Solo, &silent)?);
+    Ok(between(&solve_on(space, &deck, &Solo, &silent)?, &solve_on(serial, &deck, &Solo, &silent)?))
+}
+
+/// Returns [`job`]'s difference of two reports.
+fn between(found: &Report, expected: &Report) -> f64 {
     // Another order of summation may move convergence of each of three solves by one iteration.
     if found.newton_iterations != expected.newton_iterations
         || found.cg_iterations.abs_diff(expected.cg_iterations) > 3
         || !found.verified
     {
-        return Ok(f64::INFINITY);
+        return f64::INFINITY;
     }
-    Ok((found.error_l2 / expected.error_l2 - 1.0).abs())
+    (found.error_l2 / expected.error_l2 - 1.0).abs()
 }
 
 /// Returns the largest difference of a solution from that with a matrix; infinite if it is not verified.
@@ -173,4 +177,27 @@ fn model<S: Job>(
     let found = solution_on(space, &deck, &Solo, &silent)?;
     let field = space.download(&found.field)?;
     Ok(if found.report.verified { difference(&field, &expected.field) } else { f64::INFINITY })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each number that a device may get wrong makes the difference of two jobs larger than the bound.
+    #[test]
+    fn a_wrong_job_differs() {
+        let mut deck = deck(|_| {});
+        deck.mesh.nodes = Nodes::new([7, 6, 5]).ok();
+        let expected = solve_on(&Threads::new(1).unwrap(), &deck, &Solo, &silent).unwrap();
+        let with = |change: &dyn Fn(&mut Report)| {
+            let mut found = expected.clone();
+            change(&mut found);
+            between(&found, &expected)
+        };
+        assert_eq!(with(&|found| found.cg_iterations += 3), 0.0);
+        assert!((with(&|found| found.error_l2 *= 0.5) - 0.5).abs() < 1e-12);
+        assert_eq!(with(&|found| found.cg_iterations -= 4), f64::INFINITY);
+        assert_eq!(with(&|found| found.newton_iterations += 1), f64::INFINITY);
+        assert_eq!(with(&|found| found.verified = false), f64::INFINITY);
+    }
 }
