@@ -323,4 +323,29 @@ mod tests {
         assert!(!text.contains(|c: char| c.is_control() && c != '\n') && text.contains("\\u{1b}[2J\\n"), "{text}");
         assert_eq!(comparison.other_problem(), Some("nodes\\u{1b}]0;x\\u{7}"));
     }
+
+    /// Numbers of six digits, long texts cut, keys of one report.
+    #[test]
+    fn the_whole_table_is_as_by_hand() {
+        let (mut a, mut b) = (report(2.0, 0.1, 1), report(3.0, 0.4, 2));
+        (a["host"], b["host"]) = (json!("a-host-with-a-long-name"), json!("b"));
+        (a["load"], b["load"]) = (json!(123456.7890123), json!(0.00012345678901));
+        a["extra"] = json!(true);
+        let lines = [
+            "phase  A seconds  B seconds    B/A",
+            "scan      0.1000     0.4000  4.000  short",
+            "cg        2.0000     3.0000  1.500  noisy",
+            "total    12.0000    13.0000  1.083",
+            "",
+            "differs                       A           B",
+            "extra                      true   not given",
+            "host     a-host-with-a-long-...           b",
+            "load              123456.789012  1.23457e-4",
+            "threads                       1           2",
+            "",
+            "short: below 5 % of both totals, not judged",
+            "A VERIFIED, B VERIFIED",
+        ];
+        assert_eq!(Comparison::new(&a, &b).table(), lines.join("\n") + "\n");
+    }
 }

@@ -225,6 +225,8 @@ fn a_rank_that_never_starts_mpi_ends_the_job() {
     assert_timed_out(&ended, &["rank 0 waited for 2 s", "--timeout", "have not started MPI"]);
     let ended = start(&[vec!["sleep", "300"], rank(&BASE, &["--timeout", "2"])]).end();
     assert_timed_out(&ended, &["rank 1 waited for 2 s"]);
+    let sweep = [&[PROGRAM, "sweep"], &BASE[1..], &["--timeout", "2"]].concat();
+    assert_timed_out(&start(&[sweep, vec!["sleep", "300"]]).end(), &["rank 0 waited for 2 s"]);
     // Several ranks wait, and the launcher takes its usual time to end them.
     let waiting = rank(&BASE, &["--timeout", "2"]);
     let ended = start_with(&[waiting.clone(), waiting.clone(), waiting, vec!["sleep", "300"]], &[]).end();

@@ -73,3 +73,19 @@ fn a_solve_computes_its_residual_again_and_books_it_apart() {
         assert!(seconds("spmv") > seconds("halo") && seconds("cg") > seconds("spmv") + seconds("halo"), "{totals:?}");
     });
 }
+
+/// Velocity and spacing belong to an axis, and the conductivity of heat divides.
+#[test]
+fn advection_is_compared_with_diffusion_along_each_axis() {
+    use crate::run::deck::ProblemKind::{Diffusion, Heat};
+    let spec = BoxSpec::new([5, 3, 9], [2.0, 0.5, 4.0], CoordinateMap::None).unwrap();
+    for (advection, expected) in [([3.0, 1.0, 1.0], 1.5), ([1.0, -8.0, 1.0], 2.0), ([1.0, 2.0, -5.0], 2.5)] {
+        for kind in [Diffusion, Heat] {
+            let mut deck = Deck::default();
+            (deck.problem.kind, deck.problem.advection) = (kind, advection);
+            let case = Case::new(&deck, &spec);
+            let k = if kind == Heat { case.heat().unwrap().conductivity } else { 1.0 };
+            assert_eq!(case.advection_ratio(&deck, &spec), expected / k, "{advection:?}, {kind}");
+        }
+    }
+}

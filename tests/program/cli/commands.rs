@@ -57,6 +57,7 @@ fn strategies_are_compared_as_a_table_and_as_json() {
         (&["strategies", "--rounds", "0"][..], "--rounds"),
         (&["strategies", "--graph", "map"], "--graph"),
         (&["strategies", "--threads", "0"], "run.threads"),
+        (&["verify", "--threads", "0"], "run.threads (--threads): 0"),
         (&["strategies", "--nodes", "8x8"], "expected N or NxNxN"),
         (&["strategies", "--report", "no/such/dir/study.json"], "--report: no/such/dir/study.json: No such file"),
         (&["verify", "--report", "no/such/dir/checks.json"], "--report: no/such/dir/checks.json: No such file"),

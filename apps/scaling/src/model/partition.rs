@@ -196,8 +196,11 @@ mod tests {
             // Values and columns 12 per entry, an offset more per part; x with its ghosts, y and the updates 88 per row.
             let bytes = 12 * entries + 8 * (315 + ranks as u64) + 8 * (315 + found.ghosts) + 80 * 315;
             assert_eq!((found.bytes, found.ranks, found.nodes), (bytes, ranks, nodes));
+            let ghosts = |part: &BoxPart| part.used().count() - part.owned().count();
+            assert_eq!((found.owned, found.ghosts), (315, parts.iter().map(ghosts).sum::<u64>()));
+            assert_eq!((found.sent, found.disagreement), (found.ghosts, 0));
             assert_eq!(found.owned_max, most(&|part| part.owned().count()));
-            assert_eq!(found.ghosts_max, most(&|part| part.used().count() - part.owned().count()));
+            assert_eq!(found.ghosts_max, most(&ghosts));
             assert_eq!(found.neighbours_max as u64, most(&|part| part.neighbours().len() as u64));
             assert_eq!(found.elements, parts.iter().map(|part| part.elements().count()).sum::<u64>());
             assert!((found.duplicated() - (found.elements as f64 / (6.0 * 4.0 * 8.0) - 1.0)).abs() < 1e-12);

@@ -161,6 +161,9 @@ fn whole_reports_are_those_that_were_looked_through() {
         for name in ["time", "efficiency", "communication", "imbalance", "uneven", "peers", "model"] {
             let svg = std::fs::read_to_string(folder.join(format!("{name}.svg"))).unwrap_or_default();
             figures += &format!("{name}\n{}", drawn(&svg));
+            // Each figure is a picture, too.
+            let png = std::fs::read(folder.join(format!("{name}.png"))).unwrap_or_default();
+            assert_eq!(png.starts_with(b"\x89PNG"), !svg.is_empty(), "{kind}: {name}");
         }
         assert_is(&format!("{kind}.svg.txt"), &figures, &mut wrong);
     }

@@ -115,3 +115,12 @@ fn lines_of_uneven_boxes_other_programs_and_the_model_are_in_milliseconds() {
     ];
     assert_eq!(of(of_model(&table, &model)), expected.map(named));
 }
+
+/// Points with more threads per rank than the smallest of the first study change nothing.
+#[test]
+fn two_studies_are_drawn_for_the_fewest_threads() {
+    let (one, two) = (sample(1, [8; 3], 1e-3), sample(2, [8; 3], 0.5e-3));
+    let samples = [(one, 1), (two, 1), (Sample { threads: 2, cores: 4, ..two }, 1)];
+    let [few, all] = [2, 3].map(|count| table(Kind::Strong, &samples[..count]));
+    assert_eq!(of_two(["a", "b"], [&all, &all]), of_two(["a", "b"], [&few, &few]));
+}

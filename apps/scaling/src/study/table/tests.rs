@@ -58,6 +58,7 @@ fn reports_with_numbers_or_words_of_no_run_do_not_count() {
         Err(error) => Some(error.to_string()),
     };
     assert_eq!(mistake(good.clone()), None);
+    let place = |first: u64, last: u64| json!({"first_rank": first, "last_rank": last, "host": "a", "threads": 1, "affinity": "0-1", "gpu": null});
     for (key, value, words) in [
         ("/schema_version", json!(2), "schema_version is 2, expected 1"),
         ("/problem/name", json!("poisson"), "a run of `poisson`: expected heat"),
@@ -76,6 +77,8 @@ fn reports_with_numbers_or_words_of_no_run_do_not_count() {
         ("/partition/owned_max", json!(1025), "owned_max"),
         ("/partition/imbalance_percent", json!(-1.0), "imbalance of the partition"),
         ("/provenance/placement", json!([]), "placement"),
+        ("/provenance/placement", json!([place(0, 1), place(1, 1)]), "placement"),
+        ("/provenance/placement", json!([place(0, 0)]), "placement"),
         ("/provenance/placement/0/first_rank", json!(1), "placement"),
         ("/provenance/placement/0/last_rank", json!(u64::MAX), "placement"),
         ("/provenance/placement/0/threads", json!(0), "placement"),
@@ -200,9 +203,18 @@ fn the_efficiency_of_each_phase_is_that_of_its_own_times() {
     for (ranks, report) in [(1, slow(1, [8; 3], 1e-3, 0.1)), (2, slow(2, [8, 16, 8], 1.25e-3, 0.4))] {
         std::fs::write(folder.path().join(file(Point::even(ranks, 1), 1)), report.to_string()).unwrap();
     }
-    let table = Table::read(&study, folder.path()).unwrap();
-    let found = ["graph", "fill", "cg", "spmv"].map(|name| table.rows[1].phase(name).unwrap().efficiency.unwrap());
-    for (found, expected) in found.iter().zip([1.0, 0.25, 0.8, 0.8]) {
-        assert!((found - expected).abs() < 1e-12, "{found}, expected {expected}");
+    let efficiencies = || {
+        let table = Table::read(&study, folder.path()).unwrap();
+        ["graph", "fill", "cg", "spmv"].map(|name| table.rows[1].phase(name).unwrap().efficiency)
+    };
+    for (found, expected) in efficiencies().iter().zip([1.0, 0.25, 0.8, 0.8]) {
+        assert!((found.unwrap() - expected).abs() < 1e-12, "{found:?}, expected {expected}");
     }
+    // Phases too short to be timed, at the first point and at the second, have none.
+    let mut first = slow(1, [8; 3], 1e-3, 0.1);
+    first["phases"][0]["seconds"] = json!(0.0);
+    for (ranks, report) in [(1, first), (2, slow(2, [8, 16, 8], 1.25e-3, 0.0))] {
+        std::fs::write(folder.path().join(file(Point::even(ranks, 1), 1)), report.to_string()).unwrap();
+    }
+    assert_eq!(efficiencies().map(|found| found.is_some()), [false, false, true, true]);
 }
