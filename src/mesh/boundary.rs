@@ -120,6 +120,7 @@ mod tests {
             };
             assert_eq!(count, surface + cut, "{name}");
             for of in &all {
+                assert!(of.cells.is_sorted(), "{name}: {:?}", of.cells);
                 for (face, &cell) in of.elem_node.iter().zip(&of.cells) {
                     let nodes = mesh.elem_node.elem(cell as usize);
                     assert!(face.iter().all(|node| nodes.contains(node)), "{name}");

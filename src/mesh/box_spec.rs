@@ -232,4 +232,15 @@ mod tests {
         assert!(nodes_for_ranks([10; 3], 0).is_err());
         assert!(nodes_for_ranks([1 << 20; 3], 1 << 30).is_err());
     }
+
+    /// A layer of one cell is neither halved nor taken for the shortest spacing; volumes are those of cells.
+    #[test]
+    fn one_cell_along_an_axis_counts_as_one() {
+        let coarser =
+            |nodes, size| BoxSpec::new(nodes, size, CoordinateMap::None).unwrap().coarsened(1).map(|spec| spec.nodes());
+        assert_eq!(coarser([9, 9, 2], [1.0, 1.0, 0.01]), Some([5, 5, 2]));
+        assert_eq!(coarser([9, 9, 3], [1.0, 1.0, 0.01]), Some([9, 9, 2]));
+        let of_two = |edge| BoxSpec::new([2; 3], [1e-100, 1e-100, edge], CoordinateMap::None);
+        assert!(of_two(2e-80).is_ok() && of_two(0.5e-80).is_err());
+    }
 }

@@ -113,6 +113,8 @@ mod tests {
         let numbering = Numbering::reverse_cuthill_mckee(&graph).unwrap();
         let renumbered = numbering.renumber(&table).unwrap();
         assert!(renumbered.iter().all(|pair| pair[0].abs_diff(pair[1]) == 1));
+        let ids = |pair: &[u32]| pair.iter().map(|&old| numbering.new_of_old()[old as usize]).collect::<Vec<_>>();
+        assert!(renumbered.iter().zip(table.iter()).all(|(new, old)| new == ids(old)));
         let old: Vec<u32> = (0..n).collect();
         let old_of_new = numbering.permute(&old).unwrap();
         assert!(numbering.new_of_old().iter().enumerate().all(|(old, &new)| old_of_new[new as usize] as usize == old));

@@ -114,6 +114,8 @@ mod tests {
         assert_eq!((fast.samples, fast.seconds, asked), (8, 0.0625, vec![(1, 1), (1, 1), (8, 1)]));
         // The number of samples has a lower and an upper limit; short calls are timed in groups of 0.2 ms or longer.
         assert_eq!(made_up(EFFORT, &[0.375]).1[2], (3, 1));
+        // A call that takes as long as allowed is no slow one.
+        assert_eq!(made_up(EFFORT, &[0.5]).1[2], (3, 1));
         let (short, asked) = made_up(EFFORT, &[1.0 / 16384.0]);
         assert_eq!((short.samples, short.seconds, asked[2]), (9, 1.0 / 16384.0, (9, 4)));
         assert_eq!(made_up(EFFORT, &[0.0]).1[2], (9, 64));

@@ -322,3 +322,11 @@ fn a_stopped_solve_of_another_method_has_its_numbers() {
         assert_eq!((report.strategies.cg.as_str(), report.history.len()), (&*solver.to_string(), 1));
     }
 }
+
+#[test]
+fn errors_of_input_and_devices_name_their_setting() {
+    let text = |error| of_setting("run.threads", error).to_string();
+    assert!(text(Error::Device("no".into())).contains("run.threads (--threads): no"));
+    assert_eq!(text(Error::Invalid("no".into())), "run.threads (--threads): no");
+    assert_eq!(text(Error::Mpi("no".into())), Error::Mpi("no".into()).to_string());
+}

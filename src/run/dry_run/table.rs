@@ -129,6 +129,16 @@ mod tests {
         dry.check(&Solo).unwrap();
     }
 
+    /// Preset `fast` takes multigrid for many unknowns, in a forecast, too.
+    #[test]
+    fn the_solver_is_that_of_the_run() {
+        for (edge, solver) in [(20, "CG classic"), (45, "CG classic with mg")] {
+            let mut deck = deck([edge; 3]);
+            deck.run.preset = crate::run::deck::Preset::Fast;
+            assert_eq!(dry_run(&deck, &Solo, &silent).unwrap().solver, solver);
+        }
+    }
+
     #[test]
     fn the_file_for_vtk_is_a_stage() {
         let mut deck = deck([9, 8, 7]);
@@ -249,8 +259,12 @@ mod tests {
         // A file for VTK is composed on the host: it is not in the peak of a GPU.
         dry.largest.forecast.vtk = 504 << 21;
         assert!(dry.table().ends_with("FITS: peak 1008.0 MiB, 2097152.0 B/node\n"), "{}", dry.table());
-        dry.device = "a GPU".into();
-        assert!(dry.table().ends_with("FITS: peak 756.0 MiB, 1572864.0 B/node\n"), "{}", dry.table());
+        (dry.device, dry.largest.forecast.staging) = ("a GPU".into(), 504 << 17);
+        let table = dry.table();
+        assert!(table.ends_with("FITS: peak 756.0 MiB, 1572864.0 B/node\n"), "{table}");
+        for line in ["mesh, on the host 66060288 63.0 131072.0", "vtk, on the host 1056964608 1008.0 2097152.0"] {
+            assert!(table.lines().any(|found| found.split_whitespace().eq(line.split_whitespace())), "{line}: {table}");
+        }
     }
 
     /// Of ranks that need as much as each other the lowest is shown: the ends of a box that is cut in two, four or in layers.

@@ -237,6 +237,8 @@ fn whole_tables_and_rows_are_those_that_were_looked_through() {
     let different =
         found.lines().zip(include_str!("tests/full.txt").lines()).find(|(found, expected)| found != expected);
     assert_eq!((different, found.lines().count()), (None, include_str!("tests/full.txt").lines().count()), "{found}");
+    let fives = |report: &Report| report.csv_row().matches(",5,").count();
+    assert_eq!(fives(&other), fives(&report) + 1, "{}", other.csv_row());
     let mut of_minife = report;
     of_minife.problem.name = ProblemKind::Minife;
     let line = "\nerrors      at the centre: max 1.100e-3 of 1, bound 2.200e-2, rel. L2 5.500e-4\n";

@@ -223,12 +223,19 @@ fn seconds_are_those_of_a_call() {
     assert!(each.fract() == 0.0 && sum * each <= elapsed && sum * each >= 20.0 * each * 3e-6, "{each}: {compared:?}");
 }
 
+#[test]
+fn the_largest_difference_of_all_arrays_counts() {
+    let of = |found: [f64; 3]| largest_difference(&found.map(|x| vec![x]).to_vec(), &vec![vec![2.0]; 3]);
+    assert_eq!([of([2.5, 2.25, 2.0]), of([2.0, 2.25, 2.5])], [0.25; 2]);
+    assert!([[f64::NAN, 2.0, 3.0], [3.0, f64::NAN, 2.0]].into_iter().all(|found| of(found).is_nan()));
+}
+
 /// The largest difference of all ranks counts, and a result that is no number on one of them differs infinitely.
 #[test]
 fn differences_are_those_of_the_worst_rank() {
     for (number, expected) in [(0.25, 0.25), (f64::NAN, f64::INFINITY)] {
         let found = on_three(1 << 40, |study| {
-            let of_rank = if study.comm.rank() == 2 { 1.0 + number } else { 1.0 };
+            let of_rank = [1.0, 1.125, 1.0 + number][study.comm.rank()];
             let mut reference = Some(vec![vec![1.0]]);
             let compare = (&mut reference, largest_difference as fn(&Numbers, &Numbers) -> f64);
             let numbers = |(): &mut (), (): &()| Ok(vec![vec![of_rank]]);
