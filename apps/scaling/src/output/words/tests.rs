@@ -26,6 +26,10 @@ fn a_model_without_communication_says_nothing_of_many_ranks() {
     assert!(end(&model(1e-6, Some(0.2))).contains("too large for a prediction"));
     let words = super::model(&model(0.0, None));
     assert!(words.contains("caches held part of the data") && words.contains("too few nodes for 64 ranks"), "{words}");
+    assert!(words.contains("(largest error 0.0 %); no point was held out. The line has"), "{words}");
+    let mut whole = model(0.0, None);
+    whole.fit.slowdown = 1.0;
+    assert!(!super::model(&whole).contains("caches"));
 }
 
 #[test]
@@ -102,13 +106,16 @@ fn what_is_said_of_a_machine_begins_above_its_limits() {
     ] {
         let table = workers(threads);
         let found = reach(&table.rows.iter().collect::<Vec<_>>());
-        assert!(found.starts_with(words), "{found}");
+        assert!(found.starts_with(words) && found.ends_with('.'), "{found}");
     }
     let mut used = of(&[sample(1, [8; 3], 1e-3), sample(2, [8; 3], 1e-3)]);
     (used.rows[0].others, used.rows[1].others) = (Some(0.05), Some(0.1));
     assert_eq!(shared(&used), None);
     used.rows[0].others = Some(0.25);
     assert!(shared(&used).unwrap().contains("used up to 0.2 hardware threads during the runs (1 rank x 1 thread)"));
+    used.rows.swap(0, 1);
+    used.rows[0].others = None;
+    assert!(shared(&used).is_some());
     // Two cores with two hardware threads each.
     let mut threads = of(&[2, 4].map(|threads| Sample { threads, cores: 4, ..sample(1, [8; 3], 1e-3) }));
     assert_eq!(hardware_threads(&threads), None);
@@ -118,6 +125,9 @@ fn what_is_said_of_a_machine_begins_above_its_limits() {
         words.starts_with("From 1 rank x 4 threads on, threads share the 2 cores of a, which have 4 hardware"),
         "{words}"
     );
+    // On two hosts they may have a core each.
+    threads.rows[1].placement.hosts = 2;
+    assert_eq!(hardware_threads(&threads), None);
 }
 
 #[test]

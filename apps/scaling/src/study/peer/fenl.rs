@@ -107,6 +107,8 @@ mod tests {
         std::fs::write(folder.path().join(OUTPUT), RECORDED).unwrap();
         assert!(read(folder.path(), [8, 16, 8]).is_ok());
         assert!(read(folder.path(), [8; 3]).unwrap_err().to_string().ends_with("a box of 735 elements, not 343"));
+        std::fs::write(folder.path().join(OUTPUT), RECORDED.replace(" 1024 ,", " 1025 ,")).unwrap();
+        assert!(read(folder.path(), [8, 16, 8]).is_err());
         // Two ranks of a program without MPI.
         std::fs::write(folder.path().join(OUTPUT), RECORDED.repeat(2)).unwrap();
         let error = read(folder.path(), [8, 16, 8]).unwrap_err().to_string();
