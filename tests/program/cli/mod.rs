@@ -17,6 +17,7 @@ fn mistakes_are_one_line_and_code_2() {
         (&["--nodes", "8x8"], "invalid size `8x8`: expected N or NxNxN"),
         (&["--nodes", "99999999999999999999999"], "64 bits"),
         (&["--nodes", "1000000", "--device", "cpu"], "32 bits"),
+        (&["--nodes", "1000000", "--device", "cpu"], "error: mesh.nodes (--nodes): "),
         (&["--nodez", "3"], "--nodez"),
         (&["--nodes", "3", "--nodes-per-rank", "3"], "--nodes-per-rank"),
         (&["--t-min", "nan"], "problem.t_min"),
@@ -157,6 +158,11 @@ fn a_run_is_quiet_or_verbose_and_coloured_when_asked() {
     let (code, out, err) = with(&["--quiet"]);
     assert_eq!((code, out.lines().count(), err.as_str()), (0, 1, ""), "{out}");
     assert!(out.starts_with("PASS: 3 Newton steps"), "{out}");
+    // The same flags of a sweep.
+    let sweep = |flags: &[&str]| run(&[&["sweep"], &small[..], &["--trials", "1"], flags].concat());
+    assert_eq!(sweep(&["--quiet"]), (0, "PASS: 1 run\n".into(), String::new()));
+    assert!(sweep(&["--color", "always"]).1.ends_with("\n\x1b[1;32mPASS\x1b[0m: 1 run\n"));
+    assert!(sweep(&["--verbose"]).2.contains(" s  Newton 3"));
     // A quiet run without a GPU has no note either; it is known to have looked for one.
     let (_, out, err) = run(&["--nodes", "5", "--quiet"]);
     assert_eq!((out.lines().count(), err.as_str()), (1, ""), "{out}");

@@ -81,7 +81,7 @@ fn a_sweep_writes_what_its_reports_say() {
     let text = read_to_string(&yaml).unwrap();
     assert!(text.starts_with("- report:\n") && text.contains("\n  trial: 0\n"), "{text}");
     let svg = read_to_string(&figure).unwrap();
-    assert_eq!(svg.matches("class=\"series\"").count(), 6);
+    assert_eq!((svg.matches("class=\"series\"").count(), svg.trim_end().ends_with("</svg>")), (6, true));
     assert!(["graph fill=scatter", "cg fill=colour"].iter().all(|name| svg.contains(name)), "{svg}");
 }
 
@@ -145,6 +145,7 @@ fn mistakes_in_a_sweep_are_found_before_the_work() {
         (&["--nodes", "5,8x8"], "expected N or NxNxN"),
         (&["--nodes", "5,6", "--element", "hex27"], "6"),
         (&["--nodes", "5", "--compare", "fill"], "expected FLAG=A,B"),
+        (&["--nodes", "5", "--compare", "fill=scatter"], "expected FLAG=A,B"),
         (&["--nodes", "5", "--compare", "fill=scatter,seem"], "seem"),
         (&["--nodes", "5", "--compare", "fill=scatter,scatter"], "changes no run"),
         (&["--nodes", "5", "--compare", "trials=1,2"], "changes no run"),
