@@ -42,6 +42,7 @@ mod scan;
 mod share;
 mod start;
 mod step_times;
+mod streams;
 mod view;
 
 pub use choice::named_choice;
@@ -59,6 +60,7 @@ pub use prefetch::{prefetch, prefetch_l2};
 pub use remap::{Remap, remap};
 pub use scan::{exclusive_scan, offsets};
 pub use step_times::StepTimes;
+pub use streams::Streams;
 pub(crate) use view::check_apart;
 pub use view::{Layout, Strided, View, ViewMut};
 

@@ -73,6 +73,11 @@ impl<T: Item> CudaArray<T> {
         Ok(array)
     }
 
+    /// Returns whether the array was allocated on this stream, which will free it.
+    pub(super) fn is_of(&self, stream: &Arc<Stream>) -> bool {
+        Arc::ptr_eq(&self.stream, stream)
+    }
+
     /// Returns the number of items.
     pub fn len(&self) -> usize {
         self.len

@@ -29,6 +29,7 @@ pub(crate) mod remap;
 mod scan;
 mod source;
 mod stream;
+mod streams;
 mod view;
 
 pub use array::CudaArray;
@@ -103,8 +104,7 @@ impl Cuda {
     /// [`Error::Device`] that says what is missing.
     pub fn new(ordinal: usize) -> Result<Self> {
         let stream = Arc::new(Stream::new(Device::get(ordinal)?)?);
-        let pinned = Arc::new(PinnedPool::new(stream.device.clone()));
-        Self::on(stream, pinned)
+        Self::on(stream.clone(), Arc::new(PinnedPool::new(stream.device.clone())))
     }
 
     /// Returns a new stream of high priority on the same GPU.

@@ -104,6 +104,13 @@ impl Drop for Pinned {
 }
 
 impl Pinned {
+    /// Returns the first `len` items as `T`, to be read.
+    pub fn items<T: crate::space::Item>(&self, len: usize) -> &[T] {
+        assert!(len * size_of::<T>() <= self.bytes);
+        // SAFETY: as below.
+        unsafe { std::slice::from_raw_parts(self.pointer.cast(), len) }
+    }
+
     /// Returns the first `len` items as `T` ([`Item`](crate::space::Item)).
     pub fn as_slice<T: crate::space::Item>(&mut self, len: usize) -> &mut [T] {
         assert!(len * size_of::<T>() <= self.bytes);

@@ -40,6 +40,13 @@ impl Stream {
         Ok(Stream { device, handle: made(handle, "cuStreamCreateWithPriority")? })
     }
 
+    /// Returns whether all enqueued work is done, without waiting.
+    pub fn is_done(&self) -> Result<bool> {
+        self.device.bind()?;
+        // SAFETY: the stream lives.
+        has_passed(unsafe { sys::cuStreamQuery(self.handle) })
+    }
+
     /// Waits until all enqueued work is done.
     pub fn fence(&self) -> Result<()> {
         self.device.bind()?;
@@ -54,6 +61,14 @@ impl Drop for Stream {
             // SAFETY: `new` made it; the driver completes the enqueued work first.
             let _ = unsafe { result::stream::destroy(self.handle) };
         }
+    }
+}
+
+/// Returns whether the work that a query asks for is done.
+fn has_passed(query: sys::CUresult) -> Result<bool> {
+    match query {
+        sys::CUresult::CUDA_ERROR_NOT_READY => Ok(false),
+        other => other.or_device("kernels on the GPU").map(|()| true),
     }
 }
 
@@ -89,10 +104,7 @@ impl Event {
     pub fn is_passed(&self) -> Result<bool> {
         self.device.bind()?;
         // SAFETY: the event lives.
-        match unsafe { sys::cuEventQuery(self.handle) } {
-            sys::CUresult::CUDA_ERROR_NOT_READY => Ok(false),
-            other => other.or_device("kernels on the GPU").map(|()| true),
-        }
+        has_passed(unsafe { sys::cuEventQuery(self.handle) })
     }
 
     /// Waits until the stream has passed the mark.

@@ -2,7 +2,7 @@
 
 use super::{gpu, wave};
 use minifenl::blas::Blas;
-use minifenl::space::{Cuda, ExecutionSpace};
+use minifenl::space::{Cuda, ExecutionSpace, Streams};
 
 #[test]
 fn copies_of_every_length_come_back() {
@@ -68,6 +68,31 @@ fn a_recording_repeats_what_was_done_first() {
     }
     assert_eq!(space.download(&y).unwrap(), [7.0, 14.0, 21.0]);
     assert_eq!(calls, 2, "one direct, one to record");
+}
+
+#[test]
+fn forks_copy_beside_each_other() {
+    let Some(space) = gpu("forks_copy_beside_each_other") else { return };
+    let forks = [space.fork().unwrap(), space.fork().unwrap()];
+    for len in [0, 1, 4096, 3_300_001] {
+        let copies = forks.each_ref().map(|fork| {
+            let (mut there, mut data) = (fork.zeros::<f64>(len + 1).unwrap(), fork.staging::<f64>(len).unwrap());
+            assert!(data.iter().all(|x| *x == 0.0));
+            data.copy_from_slice(&wave(len, 0.37));
+            let up = fork.begin_upload(data, &mut there).unwrap();
+            let down = fork.begin_download(&there, fork.staging(len).unwrap()).unwrap();
+            (there, up, down)
+        });
+        for (fork, (there, up, down)) in forks.iter().zip(copies) {
+            while !fork.is_done().unwrap() {}
+            assert_eq!(*fork.finish(down).unwrap(), wave(len, 0.37));
+            assert_eq!(fork.finish(up).unwrap().len(), len);
+            assert_eq!(fork.download(&there).unwrap()[len], 0.0);
+            let refused = space.begin_download(&there, space.staging(len).unwrap()).unwrap_err().to_string();
+            assert!(refused.contains("another space") && !refused.contains('\n'), "{refused}");
+            assert!(fork.begin_download(&there, fork.staging(len + 2).unwrap()).is_err());
+        }
+    }
 }
 
 #[test]

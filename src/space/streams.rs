@@ -1,0 +1,111 @@
+//! Work side by side: several queues of one device, and copies that the host does not wait for.
+//!
+//! ```text
+//!                                   GPU                                 host
+//! fork                              another stream                      the same threads
+//! staging                           page-locked memory                  a vector
+//! begin_upload, begin_download      enqueued behind earlier work        done on return
+//! is_done                           query of the stream                 true
+//! ```
+//! Work of one space runs in order; work of its forks runs beside it. Arrays belong to the space that made them.
+//!
+//! ```
+//! use minifenl::space::{ExecutionSpace, Serial, Streams};
+//!
+//! let space = Serial.fork()?;
+//! let mut there = space.zeros::<f64>(3)?;
+//! let mut input = space.staging::<f64>(3)?;
+//! input.copy_from_slice(&[1.0, 2.0, 3.0]);
+//! let upload = space.begin_upload(input, &mut there)?;
+//! let download = space.begin_download(&there, space.staging(3)?)?;
+//! // Other work of the host.
+//! while !space.is_done()? {}
+//! assert_eq!(*space.finish(download)?, [1.0, 2.0, 3.0]);
+//! let input = space.finish(upload)?; // for the next copy
+//! # Ok::<(), minifenl::Error>(())
+//! ```
+
+use super::{ExecutionSpace, Item, Slice, Threads, memory::try_zeroed};
+use crate::Result;
+use crate::error::check_at_least;
+use std::fmt::Debug;
+use std::ops::DerefMut;
+
+/// A space with forks and asynchronous copies.
+pub trait Streams: ExecutionSpace {
+    /// Host memory that copies read and write directly.
+    type Staging<T: Item>: Debug + DerefMut<Target = [T]>;
+
+    /// A copy under way, which holds its host memory.
+    type Copying<T: Item>: Debug;
+
+    /// Returns a space on the same device whose work runs beside that of this one.
+    ///
+    /// # Errors
+    /// [`Error::Device`](crate::Error::Device), here and below, when a device fails.
+    fn fork(&self) -> Result<Self>;
+
+    /// Returns zeroed host memory for copies of `len` items.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) on a host.
+    fn staging<T: Item>(&self, len: usize) -> Result<Self::Staging<T>>;
+
+    /// Starts to copy host memory over the first items of an array, after the work enqueued so far.
+    ///
+    /// # Errors
+    /// [`Error::Shape`](crate::Error::Shape) for a short array, [`Error::Invalid`](crate::Error::Invalid) for an array of another fork.
+    fn begin_upload<T: Item>(&self, from: Self::Staging<T>, to: &mut Slice<Self, T>) -> Result<Self::Copying<T>>;
+
+    /// Starts to copy the first items of an array to host memory, after the work enqueued so far.
+    ///
+    /// # Errors
+    /// Those of [`begin_upload`](Self::begin_upload).
+    fn begin_download<T: Item>(&self, from: &Slice<Self, T>, to: Self::Staging<T>) -> Result<Self::Copying<T>>;
+
+    /// Waits for a copy and returns its host memory.
+    ///
+    /// # Errors
+    /// A failure of the work before it.
+    fn finish<T: Item>(&self, copying: Self::Copying<T>) -> Result<Self::Staging<T>>;
+
+    /// Returns whether all work enqueued so far is done, without waiting.
+    ///
+    /// # Errors
+    /// A failure of that work.
+    fn is_done(&self) -> Result<bool>;
+}
+
+impl Streams for Threads {
+    type Staging<T: Item> = Vec<T>;
+    type Copying<T: Item> = Vec<T>;
+
+    fn fork(&self) -> Result<Self> {
+        Ok(self.clone())
+    }
+
+    fn staging<T: Item>(&self, len: usize) -> Result<Vec<T>> {
+        try_zeroed("host memory of copies", len)
+    }
+
+    fn begin_upload<T: Item>(&self, from: Vec<T>, to: &mut [T]) -> Result<Vec<T>> {
+        check_at_least("begin_upload", "to", to.len(), from.len())?;
+        to[..from.len()].copy_from_slice(&from);
+        Ok(from)
+    }
+
+    fn begin_download<T: Item>(&self, from: &[T], mut to: Vec<T>) -> Result<Vec<T>> {
+        check_at_least("begin_download", "from", from.len(), to.len())?;
+        let len = to.len();
+        to.copy_from_slice(&from[..len]);
+        Ok(to)
+    }
+
+    fn finish<T: Item>(&self, copying: Vec<T>) -> Result<Vec<T>> {
+        Ok(copying)
+    }
+
+    fn is_done(&self) -> Result<bool> {
+        Ok(true)
+    }
+}
