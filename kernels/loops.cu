@@ -63,30 +63,57 @@ INLINE Value of_thread(const Tile& tile, const Statement& f) {
     return sum;
 }
 
-// out[block] = the sums of its threads joined; neighbours join, the lower one first.
-INLINE void join_threads(const Statement& f, Value sum, Value* out) {
+// Returns the values of the threads joined, in thread 0; neighbours join, the lower one first.
+INLINE Value join_threads(const Statement& f, Value sum) {
     __shared__ Value sums[THREADS];
+    __syncthreads();
     sums[threadIdx.x] = sum;
     for (int step = 1; step < THREADS; step *= 2) {
         __syncthreads();
         if (threadIdx.x % (2 * step) == 0) sums[threadIdx.x] = f.join(sums[threadIdx.x], sums[threadIdx.x + step]);
     }
-    if (threadIdx.x == 0) out[blockIdx.x] = sums[0];
+    return sums[0];
 }
 
-// out[block] = the values of its items joined: those of its tile, or, if they commute, every gridDim-th of a thread.
-KERNEL __launch_bounds__(THREADS) reduce_items(u64 n, const __grid_constant__ Parameters parameters, Value* out ARRAYS) {
-    const Statement f = statement(parameters);
-    auto value = [=](u64 i) { return f.value(int(i), READ); };
 #if COMMUTES
+
+// out[0] = the values of all items joined. A thread joins those of every gridDim-th item, and the last block to arrive those of the
+// blocks, which are 64 bytes behind `ticket`. That is 0 on entry and on exit.
+KERNEL __launch_bounds__(THREADS) reduce_items(u64 n, const __grid_constant__ Parameters parameters, u32* ticket, Value* out ARRAYS) {
+    __shared__ bool is_last;
+    const Statement f = statement(parameters);
+    Value* partials = (Value*)(ticket + 16);
     Value sum = f.identity();
-    for (u64 i = thread_index(); i < n; i += u64(gridDim.x) * THREADS) sum = f.join(sum, value(i));
-    join_threads(f, sum, out);
+    for (u64 i = thread_index(); i < n; i += u64(gridDim.x) * THREADS) sum = f.join(sum, f.value(int(i), READ));
+    sum = join_threads(f, sum);
+    if (gridDim.x > 1) {
+        if (threadIdx.x == 0) {
+            partials[blockIdx.x] = sum;
+            // Makes the value visible before the ticket.
+            __threadfence();
+            is_last = atomicAdd(ticket, 1u) == gridDim.x - 1;
+        }
+        __syncthreads();
+        if (!is_last) return;
+        // Reads below see what other blocks wrote before their tickets.
+        __threadfence();
+        sum = f.identity();
+        for (u32 k = threadIdx.x; k < gridDim.x; k += THREADS) sum = f.join(sum, partials[k]);
+        sum = join_threads(f, sum);
+        if (threadIdx.x == 0) *ticket = 0;
+    }
+    if (threadIdx.x == 0) out[0] = sum;
+}
+
 #else
+
+// out[block] = the values of its tile joined.
+KERNEL __launch_bounds__(THREADS) reduce_items(u64 n, const __grid_constant__ Parameters parameters, Value* out ARRAYS) {
     __shared__ Tile tile;
-    load_tile(tile, f, n, value);
-    join_threads(f, of_thread(tile, f), out);
-#endif
+    const Statement f = statement(parameters);
+    load_tile(tile, f, n, [=](u64 i) { return f.value(int(i), READ); });
+    Value sum = join_threads(f, of_thread(tile, f));
+    if (threadIdx.x == 0) out[blockIdx.x] = sum;
 }
 
 // As above for values that are joined already.
@@ -94,8 +121,11 @@ KERNEL __launch_bounds__(THREADS) reduce_values(u64 n, const __grid_constant__ P
     __shared__ Tile tile;
     const Statement f = statement(parameters);
     load_tile(tile, f, n, [=](u64 i) { return x[i]; });
-    join_threads(f, of_thread(tile, f), out);
+    Value sum = join_threads(f, of_thread(tile, f));
+    if (threadIdx.x == 0) out[blockIdx.x] = sum;
 }
+
+#endif
 
 #else
 

@@ -24,8 +24,14 @@ pub fn add_by_exchange(cell: &AtomicF64, value: f64) {
 
 /// Writes `value` to `*cell`.
 #[inline(always)]
-pub fn set(cell: &AtomicF64, value: f64) {
-    cell.store(value, Relaxed);
+pub fn set<T: Atomic>(cell: &T::Cell, value: T) {
+    value.store_in(cell);
+}
+
+/// Reads `*cell`.
+#[inline(always)]
+pub fn get(cell: &AtomicF64) -> f64 {
+    cell.load(Relaxed)
 }
 
 /// A number type with an atomic type of the same size and alignment.

@@ -72,6 +72,21 @@ impl<F> Loops<F> for Threads {
         Ok(partials.iter().fold(f.identity(), |sum, &value| f.join(sum, value)))
     }
 
+    fn reduce_into<const IN: usize>(
+        &self,
+        n: usize,
+        f: &F,
+        inputs: [&[F::Item]; IN],
+        out: &mut [F::Value],
+    ) -> Result<()>
+    where
+        F: Reduction<IN>,
+    {
+        check_at_least("reduce_into", "out", out.len(), 1)?;
+        out[0] = self.reduce_items(n, f, inputs)?;
+        Ok(())
+    }
+
     fn scan_items<const IN: usize>(&self, n: usize, f: &F, inputs: [&[F::Item]; IN], out: &mut [F::Value]) -> Result<()>
     where
         F: Reduction<IN>,

@@ -4,6 +4,7 @@
 //! for_items      out_k[i] = f(i, in_0[i], in_1[i], ..., out_0[i], ...)_k
 //! for_indices    f(i, arrays to read at any index, cells to add to at any index)
 //! reduce_items   v_0 o v_1 o ... o v_(n-1),   v_i = f(i, in_0[i], in_1[i], ...)
+//! reduce_into    out[0] = the same
 //! scan_items     out[i] = v_0 o ... o v_i
 //! ```
 //! The functions are methods of a struct. With the attribute [`device`](crate::device) a GPU runs them, too (example: docs/own_equation.md).
@@ -85,6 +86,21 @@ pub trait Loops<F>: ExecutionSpace {
     /// # Errors
     /// As [`for_items`](Self::for_items), and [`Error::OutOfMemory`](crate::Error::OutOfMemory).
     fn reduce_items<const IN: usize>(&self, n: usize, f: &F, inputs: [&Slice<Self, F::Item>; IN]) -> Result<F::Value>
+    where
+        F: Reduction<IN>;
+
+    /// As [`reduce_items`](Self::reduce_items), written to the first item of `out`. A GPU's host does not wait. If the values commute,
+    /// the work is one kernel and may be part of [`repeat`](ExecutionSpace::repeat).
+    ///
+    /// # Errors
+    /// As [`reduce_items`](Self::reduce_items).
+    fn reduce_into<const IN: usize>(
+        &self,
+        n: usize,
+        f: &F,
+        inputs: [&Slice<Self, F::Item>; IN],
+        out: &mut Slice<Self, F::Value>,
+    ) -> Result<()>
     where
         F: Reduction<IN>;
 

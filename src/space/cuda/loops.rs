@@ -1,6 +1,7 @@
 //! Loops with functions of a user on a GPU; launches `kernels/loops.cu`, compiled for the functions.
 
 use super::kernels::Use;
+use super::partials::{MOST_BYTES, most_blocks};
 use super::{Argument, Cuda, CudaArray, Grid, KernelFile, kernel_file, launch};
 use crate::error::check_at_least;
 use crate::space::{DeviceText, ExecutionSpace, IndexFn, Item, ItemFn, Loops, Reduction};
@@ -8,13 +9,11 @@ use crate::{Error, Result};
 
 static LOOPS: KernelFile = kernel_file!("loops", "device.cuh", "cells.cuh");
 
-const THREADS: u32 = 256;
+pub(super) const THREADS: u32 = 256;
 /// Most numbers of a struct of functions: what a kernel takes by value.
 const MOST_NUMBERS: usize = 31;
 /// Most arrays of a loop, beside what else its kernel takes.
 const MOST_ARRAYS: usize = 28;
-/// Blocks per multiprocessor of a reduction whose values commute.
-const BLOCKS: usize = 8;
 
 /// Values per block of a reduction or scan, as in the kernels.
 fn tile<V>() -> usize {
@@ -22,12 +21,12 @@ fn tile<V>() -> usize {
 }
 
 /// `first, second, ...` for numbers of arrays.
-fn list(count: usize, item: impl Fn(usize) -> String) -> String {
+pub(super) fn list(count: usize, item: impl Fn(usize) -> String) -> String {
     (0..count).map(item).collect::<Vec<_>>().join(", ")
 }
 
 /// An array of C++ with these items.
-fn braces(of: &str, count: usize, items: &str) -> String {
+pub(super) fn braces(of: &str, count: usize, items: &str) -> String {
     if count == 0 { format!("Array<{of}, 0>{{}}") } else { format!("Array<{of}, {count}>{{{{{items}}}}}") }
 }
 
@@ -36,7 +35,7 @@ fn read(inputs: usize) -> String {
 }
 
 /// Arrays as parameters behind others.
-fn parameters(count: usize, of: impl Fn(usize) -> String) -> String {
+pub(super) fn parameters(count: usize, of: impl Fn(usize) -> String) -> String {
     (0..count).map(|k| format!(", {}", of(k))).collect()
 }
 
@@ -45,14 +44,14 @@ fn inputs(count: usize) -> String {
 }
 
 /// A struct of functions, as the launches of a loop take it.
-struct Statement {
+pub(super) struct Statement {
     numbers: Vec<f64>,
-    uses: Use,
+    pub uses: Use,
 }
 
 impl Statement {
     /// Refuses more than a kernel takes.
-    fn of<F: DeviceText>(f: &F, operation: &'static str, n: usize, arrays: [usize; 3]) -> Result<Self> {
+    pub fn of<F: DeviceText>(f: &F, operation: &'static str, n: usize, arrays: [usize; 3]) -> Result<Self> {
         let mut numbers = f.parameters();
         let count: usize = arrays.iter().sum();
         if n > i32::MAX as usize || count > MOST_ARRAYS || numbers.len() > MOST_NUMBERS {
@@ -66,12 +65,12 @@ impl Statement {
         Ok(Statement { numbers, uses: Use { text: F::TEXT, name: F::NAME, operation, arrays } })
     }
 
-    fn argument(&self) -> Argument {
+    pub fn argument(&self) -> Argument {
         Argument::of_numbers(&self.numbers)
     }
 
     /// The text in front of the kernels.
-    fn front(&self, of_loop: &[(&str, String)]) -> String {
+    pub fn front(&self, of_loop: &[(&str, String)]) -> String {
         let Use { text, name, .. } = self.uses;
         let defines = of_loop.iter().map(|(name, text)| format!("#define {name} {text}\n")).collect::<String>();
         format!(
@@ -140,33 +139,60 @@ impl<F: DeviceText> Loops<F> for Cuda {
     where
         F: Reduction<IN>,
     {
+        let (mut joined, mut result) = (self.unfilled(1)?, [f.identity()]);
+        self.reduce_into(n, f, inputs, &mut joined)?;
+        self.read(&joined, &mut result)?;
+        Ok(result[0])
+    }
+
+    fn reduce_into<const IN: usize>(
+        &self,
+        n: usize,
+        f: &F,
+        inputs: [&CudaArray<F::Item>; IN],
+        out: &mut CudaArray<F::Value>,
+    ) -> Result<()>
+    where
+        F: Reduction<IN>,
+    {
         let (identity, f) = (f.identity(), Statement::of(f, "reduce_items", n, [IN, 0, 0])?);
         inputs.iter().try_for_each(|x| check_at_least("reduce_items", "inputs", x.len(), n))?;
-        check_value::<F::Value>("reduce_items", 64)?;
+        check_at_least("reduce_into", "out", out.len(), 1)?;
+        check_value::<F::Value>("reduce_items", MOST_BYTES)?;
         if n == 0 {
-            return Ok(identity);
+            return self.write(&[identity], 0, out);
         }
         let front = || {
             let commutes = u8::from(F::COMMUTES).to_string();
             f.front(&[("ARRAYS", self::inputs(IN)), ("READ", read(IN)), ("COMMUTES", commutes)])
         };
-        let resident = BLOCKS * self.device().info().multiprocessors as usize;
-        let most = if F::COMMUTES { resident } else { usize::MAX };
-        let mut count = n.div_ceil(tile::<F::Value>()).min(most);
+        let mut count = n.div_ceil(tile::<F::Value>());
+        let first = |to: &mut CudaArray<F::Value>, between: &[Argument]| -> Vec<Argument> {
+            let front: [Argument; 2] = [(n as u64).into(), f.argument()];
+            front.iter().chain(between).copied().chain([to.into()]).chain(inputs.map(Argument::from)).collect()
+        };
+        if F::COMMUTES {
+            let grid = Grid::new(count.min(most_blocks(self.device())), THREADS);
+            return self.launch_used(&f.uses, front, "reduce_items", grid, &first(out, &[self.ticket().into()]));
+        }
+        if count == 1 {
+            return self.launch_used(&f.uses, front, "reduce_items", Grid::new(1, THREADS), &first(out, &[]));
+        }
         let mut partials = self.unfilled::<F::Value>(count)?;
-        let mut arguments: Vec<Argument> = vec![(n as u64).into(), f.argument(), (&mut partials).into()];
-        arguments.extend(inputs.map(Argument::from));
-        self.launch_used(&f.uses, front, "reduce_items", Grid::new(count, THREADS), &arguments)?;
-        while count > 1 {
+        self.launch_used(&f.uses, front, "reduce_items", Grid::new(count, THREADS), &first(&mut partials, &[]))?;
+        loop {
             let blocks = count.div_ceil(tile::<F::Value>());
+            let level = |to: &mut CudaArray<F::Value>| {
+                let arguments = [(count as u64).into(), f.argument(), (&partials).into(), to.into()];
+                self.launch_used(&f.uses, front, "reduce_values", Grid::new(blocks, THREADS), &arguments)
+            };
+            if blocks == 1 {
+                return level(out);
+            }
             let mut joined = self.unfilled(blocks)?;
-            let arguments = [(count as u64).into(), f.argument(), (&partials).into(), (&mut joined).into()];
-            self.launch_used(&f.uses, front, "reduce_values", Grid::new(blocks, THREADS), &arguments)?;
+            level(&mut joined)?;
             (count, partials) = (blocks, joined);
         }
-        let mut result = [identity];
-        self.read(&partials, &mut result)?;
-        Ok(result[0])
     }
 
     fn scan_items<const IN: usize>(
@@ -190,7 +216,7 @@ impl<F: DeviceText> Loops<F> for Cuda {
 }
 
 /// Refuses values too large for the shared memory of a block.
-fn check_value<V: Item>(operation: &str, most: usize) -> Result<()> {
+pub(super) fn check_value<V: Item>(operation: &str, most: usize) -> Result<()> {
     let size = size_of::<V>();
     if size <= most {
         return Ok(());
@@ -200,7 +226,7 @@ fn check_value<V: Item>(operation: &str, most: usize) -> Result<()> {
 
 impl Cuda {
     /// Enqueues a kernel compiled for functions of a user.
-    fn launch_used(
+    pub(super) fn launch_used(
         &self,
         of: &Use,
         front: impl FnOnce() -> String,

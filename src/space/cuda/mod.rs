@@ -21,6 +21,7 @@ mod launch;
 mod library;
 mod loops;
 mod nccl;
+mod partials;
 mod peer;
 mod pinned;
 mod probe;
@@ -116,8 +117,7 @@ impl Cuda {
     }
 
     fn on(stream: Arc<Stream>, pinned: Arc<PinnedPool>) -> Result<Self> {
-        let ticket = Arc::new(CudaArray::zeros(&stream, 1)?);
-        Ok(Cuda { stream, pinned, ticket })
+        Ok(Cuda { ticket: partials::ticket(&stream)?, stream, pinned })
     }
 
     /// Returns the GPU.

@@ -42,6 +42,14 @@ fn reductions_and_scans_keep_the_order() {
         let (found, sum) =
             (space.reduce_items(n, &Sum {}, [&on_device]).unwrap(), Serial.reduce_items(n, &Sum {}, [&x]).unwrap());
         assert!((found - sum).abs() <= 1e-13 * sum, "{n}: {found} {sum}");
+        // Twice: the first leaves the counter of blocks at 0.
+        let mut there = space.upload(&[7.0; 2]).unwrap();
+        for _ in 0..2 {
+            space.reduce_into(n, &Sum {}, [&on_device], &mut there).unwrap();
+        }
+        assert_eq!(space.download(&there).unwrap(), [found, 7.0]);
+        space.reduce_into(n, &Kept {}, [&on_device], &mut there).unwrap();
+        assert_eq!(space.download(&there).unwrap()[0], Serial.reduce_items(n, &Kept {}, [&x]).unwrap(), "{n}");
         space.scan_items(n, &Sum {}, [&on_device], &mut out).unwrap();
         Serial.scan_items(n, &Sum {}, [&x], &mut expected).unwrap();
         assert!(difference(&space.download(&out).unwrap(), &expected) < 1e-13, "{n}");

@@ -29,6 +29,10 @@ fn check_host(space: &Threads) {
         assert_eq!(space.reduce_items(n, &Kept {}, [&x]).unwrap(), last);
         // Multiples of 1/2 add up without rounding.
         assert_eq!(space.reduce_items(n, &Sum {}, [&x]).unwrap(), x.iter().sum::<f64>());
+        let mut sum = [7.0; 2];
+        space.reduce_into(n, &Sum {}, [&x], &mut sum).unwrap();
+        assert_eq!(sum, [x.iter().sum::<f64>(), 7.0]);
+        assert!(space.reduce_into(n, &Sum {}, [&x], &mut []).unwrap_err().to_string().contains("`out`"));
         let mut expected = Moment::default();
         for i in 0..n {
             let point = [0.5 * x[i], 0.5 * i as f64, 0.5];
@@ -99,6 +103,8 @@ typedef unsigned long long u64;
 template <class T> static T __ldg(const T* at) { return *at; }
 static void __trap() { abort(); }
 static void atomicAdd(double* cell, double value) { *cell += value; }
+static u32 atomicAdd(u32* cell, u32 value) { return (*cell += value) - value; }
+static void __threadfence() {}
 static u64 __double_as_longlong(double) { return 0; }
 static double __longlong_as_double(u64) { return 0; }
 static u64 atomicCAS(u64*, u64, u64) { return 0; }
@@ -145,16 +151,22 @@ int main(int, char** arguments) {
     fwrite(out.data(), 8, out.size(), stdout);
 }
 "#;
-/// Reads n and x; writes the items joined. With COMMUTES two blocks do all.
+/// Reads n and x; writes the items joined. With COMMUTES two blocks do all, and leave the ticket at 0.
 const REDUCE: &str = r#"
 int main(int, char** arguments) {
-    u64 n = atoi(arguments[1]), blocks = COMMUTES ? 2 : (n + TILE - 1) / TILE;
+    u64 n = atoi(arguments[1]), blocks = (n + TILE - 1) / TILE;
     std::vector<double> x(n);
     if (fread(x.data(), 8, n, stdin) != n) return 1;
     Parameters parameters = {};
     std::vector<double> joined(blocks);
     double* to = joined.data();
     const double* from = x.data();
+#if COMMUTES
+    std::vector<u64> words(8 + 2);
+    u32* ticket = (u32*)words.data();
+    launch(2, [=] { reduce_items(n, parameters, ticket, to, from); });
+    if (words[0] != 0) return 1;
+#else
     launch(blocks, [=] { reduce_items(n, parameters, to, from); });
     while (blocks > 1) {
         u64 count = blocks;
@@ -164,12 +176,13 @@ int main(int, char** arguments) {
         launch(blocks, [=] { reduce_values(count, parameters, from, to); });
         joined = next;
     }
+#endif
     fwrite(joined.data(), 8, 1, stdout);
 }
 "#;
 
-/// What a program made of the kernels writes for so many items.
-fn outputs(compiler: &str, front: String, main: &str, lengths: &[usize]) -> Vec<Vec<f64>> {
+/// What a program made of the kernels writes for these items.
+pub fn outputs(compiler: &str, front: String, main: &str, inputs: &[&[f64]]) -> Vec<Vec<f64>> {
     let folder = tempfile::tempdir().unwrap();
     let (source, program) = (folder.path().join("loops.cpp"), folder.path().join("loops"));
     std::fs::write(&source, [PRELUDE, DEVICE, &front, LOOPS, main].concat()).unwrap();
@@ -177,39 +190,46 @@ fn outputs(compiler: &str, front: String, main: &str, lengths: &[usize]) -> Vec<
     command.args(["-std=c++20", "-pthread", "-O1", "-w", "-o"]).arg(&program).arg(&source);
     let output = command.output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let run = |&n: &usize| {
+    let run = |x: &&[f64]| {
         let (mut command, file) = (Command::new(&program), folder.path().join("x"));
-        std::fs::write(&file, sparse(n).iter().flat_map(|x| x.to_ne_bytes()).collect::<Vec<_>>()).unwrap();
-        let output = command.arg(n.to_string()).stdin(std::fs::File::open(&file).unwrap()).output().unwrap();
+        std::fs::write(&file, x.iter().flat_map(|x| x.to_ne_bytes()).collect::<Vec<_>>()).unwrap();
+        let output = command.arg(x.len().to_string()).stdin(std::fs::File::open(&file).unwrap()).output().unwrap();
         output.stdout.as_chunks().0.iter().map(|&bytes| f64::from_ne_bytes(bytes)).collect()
     };
-    lengths.iter().map(run).collect()
+    inputs.iter().map(run).collect()
 }
 
 fn check_kernels<F: Reduction<1, Item = f64, Value = f64> + DeviceText>(compiler: &str, f: &F)
 where
     Threads: Loops<F>,
 {
-    let lengths = [1, 9, 2048, 2049, 10_000];
+    let inputs = [1, 9, 2048, 2049, 10_000].map(sparse);
+    let inputs = inputs.each_ref().map(Vec::as_slice);
     let reduce = format!("{ONE}#define COMMUTES {}\n", u8::from(F::COMMUTES));
-    let joined = outputs(compiler, front::<F>(&reduce), REDUCE, &lengths);
-    let scanned = outputs(compiler, front::<F>(ONE), SCAN, &lengths);
-    for ((n, joined), scanned) in lengths.into_iter().zip(joined).zip(scanned) {
-        let (x, mut expected) = (sparse(n), vec![0.0; n]);
-        Serial.scan_items(n, f, [&x], &mut expected).unwrap();
-        assert_eq!(joined, [Serial.reduce_items(n, f, [&x]).unwrap()], "{} {n}", F::NAME);
+    let joined = outputs(compiler, front::<F>(&reduce), REDUCE, &inputs);
+    let scanned = outputs(compiler, front::<F>(ONE), SCAN, &inputs);
+    for ((x, joined), scanned) in inputs.into_iter().zip(joined).zip(scanned) {
+        let (n, mut expected) = (x.len(), vec![0.0; x.len()]);
+        Serial.scan_items(n, f, [x], &mut expected).unwrap();
+        assert_eq!(joined, [Serial.reduce_items(n, f, [x]).unwrap()], "{} {n}", F::NAME);
         assert!(scanned == expected, "{} {n}: another scan", F::NAME);
     }
 }
 
-#[test]
-fn kernels_join_items_in_their_order() {
+/// The compiler of the host, if there is one.
+pub fn compiler() -> Option<String> {
     let compiler = std::env::var("CXX").unwrap_or("c++".into());
     let works = Command::new(&compiler).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
-    if !works.is_ok_and(|status| status.success()) {
+    let works = works.is_ok_and(|status| status.success());
+    if !works {
         println!("skipped: no C++ compiler `{compiler}` (CXX may name one)");
-        return;
     }
+    works.then_some(compiler)
+}
+
+#[test]
+fn kernels_join_items_in_their_order() {
+    let Some(compiler) = compiler() else { return };
     check_kernels(&compiler, &Kept {});
     check_kernels(&compiler, &Sum {});
 }
