@@ -5,6 +5,7 @@
 // and by what is called
 //     READ, OWN, WRITE         of for_items: items of the inputs and of the outputs, and `out0[i] = y[0]; ...`
 //     CALL                     of for_indices: the arguments behind the index
+//     TEAM, READ, OF, CELLS    of for_teams: threads of a team; arrays of numbers, of indices, and cells
 //     READ, COMMUTES           of reduce_items and scan_items: items of the inputs; 1 if the order does not count, undefined for a scan
 
 constexpr int THREADS = 256;
@@ -31,6 +32,30 @@ KERNEL __launch_bounds__(THREADS) for_items(u64 n, const __grid_constant__ Param
 KERNEL __launch_bounds__(THREADS) for_indices(u64 n, const __grid_constant__ Parameters parameters ARRAYS) {
     u64 i = thread_index();
     if (i < n) statement(parameters).at(int(i), CALL);
+}
+
+#elif defined(TEAM)
+
+using Value = Statement::Value;
+
+// Consecutive threads are a team; their values meet in shared memory, where neighbours join.
+KERNEL __launch_bounds__(THREADS) for_teams(u64 n, const __grid_constant__ Parameters parameters ARRAYS) {
+    __shared__ Value values[THREADS];
+    const Statement& f = statement(parameters);
+    u64 i = thread_index() / TEAM;
+    int lane = threadIdx.x % TEAM;
+    Value sum = f.identity();
+    if (i < n) {
+        auto range = f.range(int(i), OF);
+        for (int k = range[0] + lane; k < range[1]; k += TEAM) sum = f.join(sum, f.value(int(i), k, READ, OF));
+    }
+    Value* own = values + threadIdx.x;
+    *own = sum;
+    for (int step = 1; step < TEAM; step *= 2) {
+        __syncwarp();
+        if (lane % (2 * step) == 0) *own = f.join(own[0], own[step]);
+    }
+    if (i < n && lane == 0) f.at(int(i), *own, CELLS);
 }
 
 #else

@@ -43,6 +43,7 @@ mod share;
 mod start;
 mod step_times;
 mod streams;
+mod teams;
 mod view;
 
 pub use choice::named_choice;
@@ -61,6 +62,7 @@ pub use remap::{Remap, remap};
 pub use scan::{exclusive_scan, offsets};
 pub use step_times::StepTimes;
 pub use streams::Streams;
+pub use teams::{Team, TeamFn, Teams};
 pub(crate) use view::check_apart;
 pub use view::{Layout, Strided, View, ViewMut};
 

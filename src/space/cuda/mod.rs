@@ -31,6 +31,7 @@ mod scan;
 mod source;
 mod stream;
 mod streams;
+mod teams;
 mod view;
 
 pub use array::CudaArray;

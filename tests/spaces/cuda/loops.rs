@@ -2,7 +2,8 @@
 
 use super::functions::{Centroid, Gather, Kept, Line, Sum};
 use super::{difference, gpu, wave};
-use minifenl::space::{ExecutionSpace, Loops, Serial};
+use crate::text::teams;
+use minifenl::space::{ExecutionSpace, Loops, Serial, Team, Teams};
 
 const LENGTHS: [usize; 7] = [0, 1, 2047, 2048, 2049, 100_003, 5_000_011];
 
@@ -78,5 +79,21 @@ fn indices_read_anywhere_and_add_to_cells() {
         space.for_indices(n, &gather, [&x_there], [&list_there], [&mut sums_there, &mut out_there]).unwrap();
         Serial.for_indices(n, &gather, [&x], [&list], [&mut sums, &mut out]).unwrap();
         assert!(space.download(&sums_there).unwrap() == sums && space.download(&out_there).unwrap() == out, "{n}");
+    }
+}
+
+#[test]
+fn teams_join_the_values_of_ranges() {
+    let Some(space) = gpu("teams_join_the_values_of_ranges") else { return };
+    for n in LENGTHS.into_iter().filter(|&n| n < 1_000_000) {
+        let x = teams::numbers(n);
+        let (x_there, bounds) = (space.upload(&x).unwrap(), space.upload(&teams::bounds(n)).unwrap());
+        for (team, _) in Team::ALL {
+            let mut out = space.upload(&vec![7.0; 3 * n + 1]).unwrap();
+            space.for_teams(n, team, &teams::EXTENT, [&x_there], [&bounds], [&mut out]).unwrap();
+            let mut out = space.download(&out).unwrap();
+            assert_eq!(out.pop(), Some(7.0));
+            assert!(out == teams::expected(&x), "{n}, teams of {team}");
+        }
     }
 }

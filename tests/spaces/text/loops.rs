@@ -8,6 +8,8 @@ use std::process::{Command, Stdio};
 
 const DEVICE: &str = concat!(include_str!("../../../kernels/device.cuh"), include_str!("../../../kernels/cells.cuh"));
 const LOOPS: &str = include_str!("../../../kernels/loops.cu");
+/// What stands in front of the text of a loop, and behind it.
+pub const LOOPS_TEXT: [&str; 2] = [DEVICE, LOOPS];
 
 /// Nine of ten numbers are 0.
 fn sparse(n: usize) -> Vec<f64> {
@@ -113,6 +115,7 @@ static Index blockIdx, gridDim;
 static thread_local Index threadIdx;
 static std::barrier block(256);
 static void __syncthreads() { block.arrive_and_wait(); }
+static void __syncwarp() { block.arrive_and_wait(); }
 static u64 thread_index() { return u64(blockIdx.x) * 256 + threadIdx.x; }
 template <class F> static void launch(u64 blocks, F kernel) {
     std::vector<std::thread> threads;

@@ -3,4 +3,5 @@
 mod device_text;
 mod equation_kernel;
 mod loops;
+pub mod teams;
 mod worksets;
