@@ -14,6 +14,8 @@
 mod clock;
 mod formats;
 mod groups;
+#[path = "../../apps/kernels/src/peers/cuda.rs"]
+mod libraries;
 mod peers;
 mod products;
 mod rows;
@@ -133,7 +135,7 @@ fn on_cpu(args: &Args, host: &Threads, table: &mut Table) -> Result<()> {
 fn on_gpu(args: &Args, host: &Threads, space: &Cuda, table: &mut Table) -> Result<Value> {
     let items = args.items.unwrap_or(1 << 27);
     groups::vectors(space, table, items)?;
-    let peers = peers::Peers::new(space).map_err(|error| table.note(format!("peers: {error}"))).ok();
+    let peers = libraries::Libraries::new(space).map_err(|error| table.note(format!("peers: {error}"))).ok();
     if let Some(peers) = &peers {
         peers::vectors(peers, table, items)?;
     }

@@ -21,6 +21,7 @@ mod functions;
 mod kernels;
 mod measure;
 mod native;
+mod peers;
 mod report;
 mod space;
 mod suite;

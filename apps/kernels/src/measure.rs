@@ -1,6 +1,6 @@
 //! Times of the layer and of the loops by hand, taken in turn, so that both see the same machine.
 
-use crate::report::{Report, Row};
+use crate::report::{Beside, Report, Row};
 use crate::space::Space;
 use minifenl::Result;
 use minifenl::comm::Solo;
@@ -22,6 +22,8 @@ pub struct Run<'a, S: Space> {
     pub space: &'a S,
     /// Its loops by hand.
     pub native: &'a S::Native,
+    /// Libraries of others.
+    pub peers: &'a S::Peers,
     /// Seconds per measurement.
     pub effort: f64,
     /// What was found.
@@ -43,8 +45,10 @@ pub struct Case {
     pub items: usize,
     /// Bytes that a call moves at least.
     pub bytes: f64,
-    /// Largest difference from the loop by hand, relative to the largest number.
+    /// Largest difference from the loop by hand and the library, relative to the largest number.
     pub difference: Option<f64>,
+    /// The library of the third work.
+    pub library: Option<&'static str>,
     /// Note of the row.
     pub note: String,
 }
@@ -56,8 +60,8 @@ impl<S: Space> Run<'_, S> {
         self.line.step(|_| format!("{label}: {kernel}, {items} items"));
     }
 
-    /// Measures works in turn and adds the row of the first; the second, if there is one, is the loop by hand. Returns the seconds of
-    /// a call of the first.
+    /// Measures works in turn and adds the row of the first; the second, if there is one, is the loop by hand, and the third that of a
+    /// library. Returns the seconds of a call of the first.
     pub fn row<T>(&mut self, case: Case, state: &mut T, works: &[&Work<'_, T>]) -> Result<f64> {
         let times = alternate(self.space, self.effort, state, works)?;
         let rate = 1e-9 * case.bytes / times.seconds[0];
@@ -68,7 +72,10 @@ impl<S: Space> Run<'_, S> {
             items: case.items,
             seconds: times.seconds[0],
             native_seconds: times.seconds.get(1).copied(),
-            ratio: times.ratio,
+            ratio: times.ratios.first().copied(),
+            beside: case.library.and_then(|library| {
+                Some(Beside { library, seconds: *times.seconds.get(2)?, ratio: *times.ratios.get(1)? })
+            }),
             gigabytes_per_second: rate,
             of_triad: 0.0,
             difference: case.difference,
@@ -88,8 +95,8 @@ impl<S: Space> Run<'_, S> {
 struct Times {
     /// Median seconds of a call of each.
     seconds: Vec<f64>,
-    /// Median over the rounds of the first work's seconds over the second's.
-    ratio: Option<f64>,
+    /// Medians over the rounds of the first work's seconds over those of each other.
+    ratios: Vec<f64>,
 }
 
 /// Measures a call of each work, round by round.
@@ -114,8 +121,9 @@ fn alternate<S: Job, T>(space: &S, effort: f64, state: &mut T, works: &[&Work<'_
             found.push(seconds(space, 1, calls, &mut || work(state))?[0] / calls as f64);
         }
     }
-    let ratios = found.get(1).map(|native| found[0].iter().zip(native).map(|(a, b)| a / b).collect());
-    Ok(Times { ratio: ratios.map(median), seconds: found.into_iter().map(median).collect() })
+    let ratio = |other: &Vec<f64>| median(found[0].iter().zip(other).map(|(a, b)| a / b).collect());
+    let ratios = found.iter().skip(1).map(ratio).collect();
+    Ok(Times { ratios, seconds: found.into_iter().map(median).collect() })
 }
 
 fn median(mut numbers: Vec<f64>) -> f64 {
@@ -149,9 +157,9 @@ mod tests {
         let mut order = Vec::new();
         let times = alternate(&Serial, 0.0, &mut order, &[&wait(4), &wait(1)]).unwrap();
         assert_eq!(order, [4, 4, 1, 1, 4, 1, 4, 1, 4, 1]);
-        assert!(times.seconds[0] >= 4e-3 && times.seconds[1] >= 1e-3 && times.ratio.unwrap() > 1.0, "{times:?}");
+        assert!(times.seconds[0] >= 4e-3 && times.seconds[1] >= 1e-3 && times.ratios[0] > 1.0, "{times:?}");
         let one = alternate(&Serial, 0.0, &mut order, &[&wait(1)]).unwrap();
-        assert!(one.ratio.is_none() && one.seconds.len() == 1);
+        assert!(one.ratios.is_empty() && one.seconds.len() == 1);
     }
 
     #[test]

@@ -7,6 +7,17 @@ use std::fmt::Write;
 /// Largest difference from a loop by hand that rounding explains.
 const TOLERANCE: f64 = 1e-9;
 
+/// A library that ran in the same rounds.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Beside {
+    /// Its name.
+    pub library: &'static str,
+    /// Its median seconds.
+    pub seconds: f64,
+    /// Median over rounds of the seconds of the layer over those of the library.
+    pub ratio: f64,
+}
+
 /// A measured kernel.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
@@ -24,17 +35,27 @@ pub struct Row {
     pub native_seconds: Option<f64>,
     /// Median over rounds of the seconds over those of the loop by hand.
     pub ratio: Option<f64>,
+    /// A library of others that computes the same.
+    pub beside: Option<Beside>,
     /// Bytes moved at least, over the time.
     pub gigabytes_per_second: f64,
     /// The same over the space's triad, which is measured before and after.
     pub of_triad: f64,
-    /// Largest difference from the loop by hand, relative to the largest number.
+    /// Largest difference from the loop by hand and the library, relative to the largest number.
     pub difference: Option<f64>,
     /// What else there is to say.
     pub note: String,
 }
 
 impl Row {
+    /// The note of the table.
+    fn note(&self) -> String {
+        match &self.beside {
+            Some(Beside { library, ratio, .. }) => format!("{ratio:.2} x {library}"),
+            None => self.note.clone(),
+        }
+    }
+
     /// Whether the result is that of the loop by hand.
     pub fn is_right(&self) -> bool {
         self.difference.is_none_or(|difference| difference <= TOLERANCE)
@@ -78,6 +99,8 @@ pub struct Report {
     pub build: BuildReport,
     /// Average hardware threads that other programs used; null where that is not known.
     pub other_programs: Option<f64>,
+    /// Libraries beside the layer.
+    pub libraries: Vec<String>,
     /// The spaces.
     pub spaces: Vec<Measured>,
     /// The kernels.
@@ -122,7 +145,7 @@ impl Report {
                 time(row.seconds),
                 row.gigabytes_per_second,
                 row.of_triad,
-                row.note
+                row.note()
             );
             let _ = writeln!(out, "{}", line.trim_end());
         }

@@ -1,9 +1,10 @@
-//! The spaces that run the kernels, with the loops by hand of each.
+//! The spaces that run the kernels, with the loops by hand and the libraries of others for each.
 
 use crate::functions::{
     Add, AddByExchange, AddUnshared, Axpby, Centroid, Dot, Full, Half, HalfUnshared, Prefix, Ramp, Scale, Triad,
 };
 use crate::native::{DeviceLoops, HostLoops, Native};
+use crate::peers::{DeviceLibraries, HostLibraries, Peers};
 use minifenl::run::Job;
 use minifenl::solve::CgSteps;
 use minifenl::space::{Cuda, Loops, Remap, Threads};
@@ -31,12 +32,16 @@ pub trait Space:
 {
     /// Its loops by hand.
     type Native: Native<Self>;
+    /// Libraries of others.
+    type Peers: Peers<Self>;
 }
 
 impl Space for Threads {
     type Native = HostLoops;
+    type Peers = HostLibraries;
 }
 
 impl Space for Cuda {
     type Native = DeviceLoops;
+    type Peers = DeviceLibraries;
 }

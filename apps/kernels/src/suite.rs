@@ -4,7 +4,8 @@ use crate::args::{Args, Part};
 use crate::kernels::{atomics, gram_schmidt, lattice, lennard_jones, sparse, vectors};
 use crate::measure::Run;
 use crate::native::Native;
-use crate::report::{Measured, Report};
+use crate::peers::Peers;
+use crate::report::{Measured, Report, Row};
 use minifenl::Result;
 use minifenl::comm::Solo;
 use minifenl::run::program::StatusLine;
@@ -27,7 +28,10 @@ pub fn run<S: lennard_jones::Turn>(space: &S, host: &Threads, args: &Args, repor
     let triad = space.triad_bandwidth(&Solo)?;
     let first = report.rows.len();
     let native = &S::Native::new(space)?;
-    let mut run = Run { space, native, effort: args.seconds, report, line: &mut line };
+    let (peers, missing) = S::Peers::new(space);
+    report.libraries.extend(peers.versions());
+    report.libraries.dedup();
+    let mut run = Run { space, native, peers: &peers, effort: args.seconds, report, line: &mut line };
     if args.has(Part::Vectors) {
         for n in sizes(8, args.most) {
             if run.fits((24 * n) as f64)? {
@@ -54,6 +58,12 @@ pub fn run<S: lennard_jones::Turn>(space: &S, host: &Threads, args: &Args, repor
         for n in sizes(7, args.most) {
             atomics::measure(&mut run, n)?;
         }
+    }
+    let is_asked = |row: &Row| row.kernel == "axpby" || row.kernel == "spmv" && !S::SYNCHRONOUS;
+    if let Some(line) =
+        missing.filter(|line| report.rows[first..].iter().any(is_asked) && !report.left_out.contains(line))
+    {
+        report.left_out.push(line);
     }
     // Before and after: other programs may have slowed one of them.
     let triad = triad.max(space.triad_bandwidth(&Solo)?);

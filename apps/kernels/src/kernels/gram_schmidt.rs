@@ -103,6 +103,7 @@ pub fn measure<S: Space>(run: &mut Run<'_, S>, sizes: &[usize]) -> Result<()> {
             items: n,
             bytes,
             difference: Some(apart),
+            library: None,
             note: String::new(),
         };
         let seconds = run.row(case, &mut vectors, &[&layer, &by_hand])?;

@@ -139,7 +139,15 @@ fn found<S: Space>(atoms: &mut Atoms<S>, work: &dyn Fn(&mut Atoms<S>) -> Result<
 /// Bytes: each list once, positions and forces once.
 fn case(variant: String, count: usize, pairs: usize, apart: f64) -> Case {
     let bytes = (4 * pairs + 52 * count) as f64;
-    Case { kernel: "lennard-jones", variant, items: count, bytes, difference: Some(apart), note: String::new() }
+    Case {
+        kernel: "lennard-jones",
+        variant,
+        items: count,
+        bytes,
+        difference: Some(apart),
+        library: None,
+        note: String::new(),
+    }
 }
 
 /// Millions of atoms per second, as miniMD counts.

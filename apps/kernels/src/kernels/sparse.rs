@@ -1,7 +1,9 @@
-//! Products with a matrix in CRS on a box of hexahedra, and CG with it: the library's own.
+//! Products with a matrix in CRS on a box of hexahedra, beside loops by hand and another library, and CG with it: the library's own.
 
 use crate::functions::Ramp;
-use crate::measure::{Case, Run};
+use crate::measure::{Case, Run, Work, difference};
+use crate::native::Native;
+use crate::peers::Peers;
 use crate::space::Space;
 use minifenl::Result;
 use minifenl::comm::Solo;
@@ -9,7 +11,7 @@ use minifenl::element::ElementType;
 use minifenl::graph::{self, Strategy};
 use minifenl::mesh::Mesh;
 use minifenl::solve::{CgParams, CgWorkspace, Identity, LinearSystem, cg};
-use minifenl::space::{Array, MemorySpace, Threads};
+use minifenl::space::{Array, ExecutionSpace, MemorySpace, Threads};
 use minifenl::sparse::CrsMatrix;
 
 /// Iterations of a CG solve.
@@ -24,6 +26,27 @@ pub fn matrix(host: &Threads, edge: usize) -> Result<CrsMatrix> {
     CrsMatrix::new(graph, values)
 }
 
+/// The arrays of a matrix in rows, as loops by hand read them.
+#[derive(Debug)]
+pub struct Rows<S: ExecutionSpace> {
+    /// Row i has the entries `starts[i]..starts[i + 1]`.
+    pub starts: Array<S, u32>,
+    /// Columns of the entries.
+    pub columns: Array<S, u32>,
+    /// Values of the entries.
+    pub values: Array<S, f64>,
+}
+
+impl<S: ExecutionSpace> Rows<S> {
+    /// Copies the arrays of a matrix of fewer than 2^32 entries.
+    pub fn new(space: &S, matrix: &CrsMatrix) -> Result<Self> {
+        let graph = matrix.graph();
+        let starts: Vec<u32> = graph.row_map().iter().map(|&start| start as u32).collect();
+        let (starts, columns) = (space.upload(&starts)?, space.upload(graph.entries())?);
+        Ok(Rows { starts, columns, values: space.upload(matrix.values())? })
+    }
+}
+
 /// Bytes of a matrix of so many entries and rows: values, columns, offsets, and two vectors.
 fn product(entries: usize, rows: usize) -> usize {
     12 * entries + 24 * rows
@@ -31,23 +54,43 @@ fn product(entries: usize, rows: usize) -> usize {
 
 /// Measures a product and an iteration of CG on a box of so many nodes along an edge, 2 or more.
 pub fn measure<S: Space>(run: &mut Run<'_, S>, host: &Threads, edge: usize) -> Result<()> {
-    let (space, rows) = (run.space, edge * edge * edge);
+    let (space, native, peers, rows) = (run.space, run.native, run.peers, edge * edge * edge);
     run.step("spmv", rows);
     let on_host = matrix(host, edge)?;
     let (entries, a) = (on_host.graph().nnz(), on_host.upload(space)?);
-    let case = |kernel, bytes: usize, note: String| Case {
+    let case = |kernel, bytes: usize, difference, note: String| Case {
         kernel,
         variant: format!("{edge}^3 nodes"),
         items: rows,
         bytes: bytes as f64,
-        difference: None,
+        difference,
+        library: None,
         note,
     };
     let mut x = space.zeros::<f64>(rows)?;
     space.for_items(rows, &Ramp {}, [], [S::Memory::slice_mut(&mut x)])?;
     let mut y = space.zeros::<f64>(rows)?;
     let spmv = |y: &mut Array<S, f64>| space.spmv(&a, S::Memory::slice(&x), S::Memory::slice_mut(y));
-    run.row(case("spmv", product(entries, rows), String::new()), &mut y, &[&spmv])?;
+    let by_rows = Rows::new(space, &on_host)?;
+    let by_hand = |y: &mut Array<S, f64>| native.spmv(rows, &by_rows, S::Memory::slice(&x), S::Memory::slice_mut(y));
+    let library = peers.of_products();
+    let of_library = library.map(|_| peers.product(&on_host)).transpose()?;
+    let by_library = |y: &mut Array<S, f64>| match &of_library {
+        Some(product) => peers.apply(product, S::Memory::slice(&x), S::Memory::slice_mut(y)),
+        None => Ok(()),
+    };
+    let all: [&Work<'_, Array<S, f64>>; 3] = [&spmv, &by_hand, &by_library];
+    let works = &all[..if library.is_some() { 3 } else { 2 }];
+    let mut found = Vec::new();
+    for work in works {
+        space.fill(rows, 0.0, S::Memory::slice_mut(&mut y))?;
+        work(&mut y)?;
+        found.push(space.download(&y)?);
+    }
+    let apart = difference(&found[1..].concat(), &found[0].repeat(works.len() - 1));
+    run.row(Case { library, ..case("spmv", product(entries, rows), Some(apart), String::new()) }, &mut y, works)?;
+    drop(of_library);
+    drop(by_rows);
 
     run.step("cg", rows);
     let work = CgWorkspace::new(space, rows, rows)?;
@@ -60,6 +103,6 @@ pub fn measure<S: Space>(run: &mut Run<'_, S>, host: &Threads, edge: usize) -> R
     };
     // Three dots with the norm, three updates of vectors: 96 bytes per row beside the product.
     let bytes = ITERATIONS * (product(entries, rows) + 96 * rows);
-    run.row(case("cg", bytes, format!("{ITERATIONS} iterations")), &mut (y, work), &[&solve])?;
+    run.row(case("cg", bytes, None, format!("{ITERATIONS} iterations")), &mut (y, work), &[&solve])?;
     Ok(())
 }

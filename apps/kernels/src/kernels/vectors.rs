@@ -1,8 +1,9 @@
-//! axpby, dot, triad, the centroid of Figure 9, and a prefix sum.
+//! axpby and dot, also beside a BLAS, triad, the centroid of Figure 9, and a prefix sum.
 
 use crate::functions::{Axpby, Centroid, Dot, Prefix, Ramp, Triad};
-use crate::measure::{Case, Run, difference};
+use crate::measure::{Case, Run, Work, difference};
 use crate::native::Native;
+use crate::peers::Peers;
 use crate::space::Space;
 use minifenl::Result;
 use minifenl::space::{Array, ExecutionSpace, MemorySpace, Slice};
@@ -37,13 +38,16 @@ fn head<S: Space>(space: &S, n: usize, of: &Array<S, f64>) -> Result<Vec<f64>> {
 
 /// Measures all vector kernels on `n` items.
 pub fn measure<S: Space>(run: &mut Run<'_, S>, n: usize) -> Result<()> {
-    let (space, native) = (run.space, run.native);
+    let (space, native, peers) = (run.space, run.native, run.peers);
+    let library = peers.of_vectors();
+    let works = if library.is_some() { 3 } else { 2 };
     let case = |kernel, bytes: usize, difference, note: &str| Case {
         kernel,
         variant: String::new(),
         items: n,
         bytes: (bytes * n) as f64,
         difference,
+        library: None,
         note: note.into(),
     };
 
@@ -56,15 +60,30 @@ pub fn measure<S: Space>(run: &mut Run<'_, S>, n: usize) -> Result<()> {
         let [x, y, _] = v.parts();
         native.axpby(n, A, x, B, y)
     };
-    let mut both = Vec::new();
-    for work in [&axpby as &dyn Fn(&mut Vectors<S>) -> Result<()>, &by_hand] {
-        let mut vectors = Vectors::new(space, n)?;
-        work(&mut vectors)?;
-        both.push(head(space, n, &vectors.0[1])?);
-    }
-    let apart = difference(&both[0], &both[1]);
+    // y += a x, which BLAS has; the same bytes.
+    let by_library = |v: &mut Vectors<S>| {
+        let [x, y, _] = v.parts();
+        peers.axpy(n, A, x, y)
+    };
+    let axpy = |v: &mut Vectors<S>| {
+        let [x, y, _] = v.parts();
+        space.for_items(n, &Axpby { a: A, b: 1.0 }, [&*x], [y])
+    };
+    let after = |works: &[&Work<'_, Vectors<S>>]| -> Result<Vec<f64>> {
+        let mut all = Vec::new();
+        for work in works {
+            let mut vectors = Vectors::new(space, n)?;
+            work(&mut vectors)?;
+            all.extend(head(space, n, &vectors.0[1])?);
+        }
+        Ok(all)
+    };
+    let pairs: [[&Work<'_, Vectors<S>>; 2]; 2] = [[&axpby, &by_library], [&by_hand, &axpy]];
+    let [found, expected] = pairs.map(|works_of| after(&works_of[..works - 1]));
+    let apart = difference(&found?, &expected?);
     let mut vectors = Vectors::new(space, n)?;
-    run.row(case("axpby", 24, Some(apart), ""), &mut vectors, &[&axpby, &by_hand])?;
+    let all: [&Work<'_, Vectors<S>>; 3] = [&axpby, &by_hand, &by_library];
+    run.row(Case { library, ..case("axpby", 24, Some(apart), "") }, &mut vectors, &all[..works])?;
 
     run.step("triad", n);
     let triad = |v: &mut Vectors<S>| {
@@ -90,10 +109,21 @@ pub fn measure<S: Space>(run: &mut Run<'_, S>, n: usize) -> Result<()> {
         let [x, y, _] = v.parts();
         native.dot(n, x, y)
     };
-    let apart = difference(&[sum(&mut vectors)?], &[sum_by_hand(&mut vectors)?]);
+    let sum_by_library = |v: &mut Vectors<S>| {
+        let [x, y, _] = v.parts();
+        peers.dot(n, x, y)
+    };
+    let expected = sum_by_hand(&mut vectors)?;
+    let mut found = vec![sum(&mut vectors)?];
+    if library.is_some() {
+        found.push(sum_by_library(&mut vectors)?);
+    }
+    let apart = difference(&found, &[expected; 2]);
     let dot = |v: &mut Vectors<S>| sum(v).map(drop_number);
     let by_hand = |v: &mut Vectors<S>| sum_by_hand(v).map(drop_number);
-    run.row(case("dot", 16, Some(apart), ""), &mut vectors, &[&dot, &by_hand])?;
+    let by_library = |v: &mut Vectors<S>| sum_by_library(v).map(drop_number);
+    let all: [&Work<'_, Vectors<S>>; 3] = [&dot, &by_hand, &by_library];
+    run.row(Case { library, ..case("dot", 16, Some(apart), "") }, &mut vectors, &all[..works])?;
 
     run.step("centroid", n);
     let centroid = |v: &mut Vectors<S>| {

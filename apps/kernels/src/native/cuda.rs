@@ -2,7 +2,8 @@
 
 #![allow(unsafe_code)]
 
-use super::{Native, Neighbours};
+use super::{Native, Neighbours, Way};
+use crate::kernels::sparse::Rows;
 use cudarc::driver::{result, sys};
 use minifenl::space::cuda::Architecture;
 use minifenl::space::{Cuda, CudaArray, ExecutionSpace};
@@ -13,6 +14,8 @@ use std::ffi::{CString, c_void};
 /// The kernels.
 pub const TEXT: &str = include_str!("kernels.cu");
 const THREADS: u32 = 256;
+/// Threads of a row, as in the kernel.
+const LANES: usize = 8;
 /// Blocks of a sum per multiprocessor.
 const BLOCKS: usize = 8;
 
@@ -20,7 +23,7 @@ const BLOCKS: usize = 8;
 #[derive(Debug)]
 pub struct DeviceLoops {
     space: Cuda,
-    functions: [sys::CUfunction; 5],
+    functions: [sys::CUfunction; 9],
     partials: RefCell<[CudaArray<f64>; 2]>,
 }
 
@@ -31,7 +34,11 @@ enum Kernel {
     Triad,
     Dot,
     Total,
+    Spmv,
     Forces,
+    Racy,
+    Atomic,
+    Exchange,
 }
 
 fn failed(what: &str, error: result::DriverError) -> Error {
@@ -75,8 +82,9 @@ impl Native<Cuda> for DeviceLoops {
         // SAFETY: a whole image; the space has made its context current on this thread.
         let module = unsafe { result::module::load_data(image.as_ptr().cast()) };
         let module = module.map_err(|error| failed("loading kernels by hand", error))?;
-        let mut functions = [std::ptr::null_mut(); 5];
-        for (function, name) in functions.iter_mut().zip([c"axpby", c"triad", c"dot", c"total", c"forces"]) {
+        let mut functions = [std::ptr::null_mut(); 9];
+        let names = [c"axpby", c"triad", c"dot", c"total", c"spmv", c"forces", c"racy", c"atomic", c"exchange"];
+        for (function, name) in functions.iter_mut().zip(names) {
             // SAFETY: the module is loaded, and stays so.
             let found = unsafe { result::module::get_function(module, CString::from(name)) };
             *function = found.map_err(|error| failed("a kernel by hand", error))?;
@@ -106,6 +114,25 @@ impl Native<Cuda> for DeviceLoops {
         check(x.len().min(y.len()).min(z.len()) >= n)?;
         let (count, x, y, z) = (n as u64, x.address(), y.address(), z.address());
         self.launch(Kernel::Triad, n.div_ceil(THREADS as usize), pointers![count, x, a, y, z])
+    }
+
+    fn spmv(&self, rows: usize, a: &Rows<Cuda>, x: &CudaArray<f64>, y: &mut CudaArray<f64>) -> Result<()> {
+        check(a.starts.len() > rows && x.len().min(y.len()) >= rows)?;
+        let (count, starts, columns, values) =
+            (rows as u64, a.starts.address(), a.columns.address(), a.values.address());
+        let (x, y) = (x.address(), y.address());
+        let blocks = (LANES * rows).div_ceil(THREADS as usize);
+        self.launch(Kernel::Spmv, blocks, pointers![count, starts, columns, values, x, y])
+    }
+
+    fn add(&self, way: Way, list: &CudaArray<u32>, cells: &mut CudaArray<f64>) -> Result<()> {
+        let kernel = match way {
+            Way::Racy => Kernel::Racy,
+            Way::Atomic => Kernel::Atomic,
+            Way::Exchange => Kernel::Exchange,
+        };
+        let (count, list, cells) = (list.len() as u64 / 8, list.address(), cells.address());
+        self.launch(kernel, (count as usize).div_ceil(THREADS as usize), pointers![count, list, cells])
     }
 
     fn forces(&self, n: usize, of: &Neighbours<'_, Cuda>, f: &mut CudaArray<f64>) -> Result<()> {

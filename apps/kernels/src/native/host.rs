@@ -1,9 +1,12 @@
 //! Loops by hand on a host: plain ones on one thread, rayon's parallel iterators on several.
 
-use super::{Native, Neighbours};
+use super::{Native, Neighbours, Way};
+use crate::kernels::sparse::Rows;
+use minifenl::space::atomic::{AtomicF64, atomic_view};
 use minifenl::space::{ExecutionSpace, Threads};
 use minifenl::{Error, Result};
 use rayon::prelude::*;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// Items of a piece of work.
 const CHUNK: usize = 4096;
@@ -18,6 +21,16 @@ impl HostLoops {
     /// The pool, if there is more than a piece of work.
     fn pool(&self, n: usize) -> Option<&rayon::ThreadPool> {
         self.pool.as_ref().filter(|_| n > CHUNK)
+    }
+}
+
+impl HostLoops {
+    fn add_by(&self, list: &[u32], cells: &[AtomicF64], add: impl Fn(&AtomicF64) + Sync) {
+        let loops = |list: &[u32]| list.iter().for_each(|&cell| add(&cells[cell as usize]));
+        match self.pool(list.len()) {
+            None => loops(list),
+            Some(pool) => pool.install(|| list.par_chunks(CHUNK).for_each(loops)),
+        }
     }
 }
 
@@ -59,6 +72,37 @@ impl Native<Threads> for HostLoops {
             Some(pool) => pool.install(|| {
                 let chunks = z[..n].par_chunks_mut(CHUNK).zip(x[..n].par_chunks(CHUNK)).zip(y[..n].par_chunks(CHUNK));
                 chunks.for_each(|((z, x), y)| loops(x, y, z));
+            }),
+        }
+        Ok(())
+    }
+
+    fn spmv(&self, rows: usize, a: &Rows<Threads>, x: &[f64], y: &mut [f64]) -> Result<()> {
+        let Rows { starts, columns, values } = a;
+        let loops = |(row, y): (usize, &mut f64)| {
+            let entries = starts[row] as usize..starts[row + 1] as usize;
+            let both = values[entries.clone()].iter().zip(&columns[entries]);
+            *y = both.map(|(value, &column)| value * x[column as usize]).sum();
+        };
+        match self.pool(rows) {
+            None => y[..rows].iter_mut().enumerate().for_each(loops),
+            Some(pool) => pool.install(|| y[..rows].par_iter_mut().enumerate().for_each(loops)),
+        }
+        Ok(())
+    }
+
+    fn add(&self, way: Way, list: &[u32], cells: &mut [f64]) -> Result<()> {
+        let cells = atomic_view(cells);
+        match way {
+            Way::Racy => self.add_by(list, cells, |cell| cell.store(cell.load(Relaxed) + 1.0, Relaxed)),
+            Way::Atomic => self.add_by(list, cells, |cell| {
+                cell.fetch_add(1.0, Relaxed);
+            }),
+            Way::Exchange => self.add_by(list, cells, |cell| {
+                let mut before = cell.load(Relaxed);
+                while let Err(found) = cell.compare_exchange_weak(before, before + 1.0, Relaxed, Relaxed) {
+                    before = found;
+                }
             }),
         }
         Ok(())

@@ -44,6 +44,20 @@ KERNEL total(u64 n, const double* x, double* out) {
     if (threadIdx.x == 0) out[0] = sum;
 }
 
+// y = A x with a matrix in rows, 8 threads per row.
+KERNEL spmv(u64 n, const u32* __restrict__ starts, const u32* __restrict__ columns, const double* __restrict__ values,
+            const double* __restrict__ x, double* __restrict__ y) {
+    constexpr int LANES = 8;
+    u64 row = (u64(blockIdx.x) * THREADS + threadIdx.x) / LANES;
+    int lane = threadIdx.x % LANES;
+    double sum = 0;
+    if (row < n) {
+        for (u32 k = starts[row] + lane; k < starts[row + 1]; k += LANES) sum += values[k] * x[columns[k]];
+    }
+    for (int step = LANES / 2; step > 0; step /= 2) sum += __shfl_down_sync(0xffffffffu, sum, step, LANES);
+    if (row < n && lane == 0) y[row] = sum;
+}
+
 KERNEL forces(u64 n, const double* __restrict__ x, const u32* __restrict__ counts, const u32* __restrict__ list, u64 atom_step,
               u64 neighbour_step, double cutoff, double* __restrict__ f) {
     u64 i = u64(blockIdx.x) * THREADS + threadIdx.x;
@@ -60,4 +74,29 @@ KERNEL forces(u64 n, const double* __restrict__ x, const u32* __restrict__ count
         }
     }
     for (int axis = 0; axis < 3; axis++) f[3 * i + axis] = sum[axis];
+}
+
+// Adds 1 to 8 cells of a list per thread.
+template <class Add> static __device__ void add_to_cells(u64 n, const u32* list, double* cells, Add add) {
+    u64 i = u64(blockIdx.x) * THREADS + threadIdx.x;
+    if (i >= n) return;
+    for (int k = 0; k < 8; k++) add(cells + list[8 * i + k]);
+}
+
+KERNEL racy(u64 n, const u32* __restrict__ list, double* cells) {
+    add_to_cells(n, list, cells, [](double* cell) { *cell += 1; });
+}
+
+KERNEL atomic(u64 n, const u32* __restrict__ list, double* cells) {
+    add_to_cells(n, list, cells, [](double* cell) { atomicAdd(cell, 1.0); });
+}
+
+KERNEL exchange(u64 n, const u32* __restrict__ list, double* cells) {
+    add_to_cells(n, list, cells, [](double* cell) {
+        u64 *bits = (u64*)cell, found = *(volatile u64*)bits, before;
+        do {
+            before = found;
+            found = atomicCAS(bits, before, __double_as_longlong(__longlong_as_double(before) + 1));
+        } while (found != before);
+    });
 }

@@ -8,6 +8,7 @@ pub use cuda::DeviceLoops;
 pub use cuda::TEXT;
 pub use host::HostLoops;
 
+use crate::kernels::sparse::Rows;
 use minifenl::Result;
 use minifenl::space::{ExecutionSpace, Slice};
 
@@ -25,6 +26,17 @@ pub struct Neighbours<'a, S: ExecutionSpace> {
     pub cutoff: f64,
 }
 
+/// How an addition to a shared cell is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// Load, add, store.
+    Racy,
+    /// The atomic addition of the processor.
+    Atomic,
+    /// Compare-and-swap until nobody came between.
+    Exchange,
+}
+
 /// Loops by hand.
 pub trait Native<S: ExecutionSpace>: Sized {
     /// Prepares the loops.
@@ -38,6 +50,12 @@ pub trait Native<S: ExecutionSpace>: Sized {
 
     /// z = x + a y
     fn triad(&self, n: usize, x: &Slice<S, f64>, a: f64, y: &Slice<S, f64>, z: &mut Slice<S, f64>) -> Result<()>;
+
+    /// y = A x
+    fn spmv(&self, rows: usize, a: &Rows<S>, x: &Slice<S, f64>, y: &mut Slice<S, f64>) -> Result<()>;
+
+    /// Adds 1 to the cells of a list.
+    fn add(&self, way: Way, list: &Slice<S, u32>, cells: &mut Slice<S, f64>) -> Result<()>;
 
     /// Forces on `n` atoms.
     fn forces(&self, n: usize, of: &Neighbours<'_, S>, f: &mut Slice<S, f64>) -> Result<()>;

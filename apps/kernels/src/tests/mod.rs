@@ -2,11 +2,13 @@
 
 mod cells;
 mod forces;
+mod sparse;
 mod texts;
 mod vectors;
 
 use crate::measure::Run;
 use crate::native::Native;
+use crate::peers::Peers;
 use crate::report::Report;
 use crate::space::Space;
 use minifenl::Result;
@@ -23,10 +25,11 @@ fn gpu(test: &str) -> Option<Cuda> {
 }
 
 /// What a part of the suite reports on a space.
-fn reported<S: Space>(space: &S, part: impl Fn(&mut Run<'_, S>) -> Result<()>) -> Report {
+fn reported<S: Space>(space: &S, part: impl FnOnce(&mut Run<'_, S>) -> Result<()>) -> Report {
     let (mut report, mut line) = (Report::default(), StatusLine::on_stderr(false));
     let native = &S::Native::new(space).unwrap();
-    part(&mut Run { space, native, effort: 0.0, report: &mut report, line: &mut line }).unwrap();
+    let peers = &S::Peers::new(space).0;
+    part(&mut Run { space, native, peers, effort: 0.0, report: &mut report, line: &mut line }).unwrap();
     assert!(report.rows.iter().all(|row| row.is_right() && row.seconds > 0.0), "{}", report.table());
     assert!(report.table().lines().all(|line| line.len() <= 80), "{}", report.table());
     report

@@ -1,11 +1,12 @@
-//! Vector kernels, Gram-Schmidt and sparse kernels.
+//! Vector kernels and Gram-Schmidt.
 
 use super::{gpu, hosts, reported};
 use crate::functions::{Axpby, Centroid, Dot, Prefix, Ramp, Scale, Triad};
-use crate::kernels::{gram_schmidt, sparse, vectors};
+use crate::kernels::{gram_schmidt, vectors};
 use crate::native::Native;
+use crate::peers::Peers;
 use crate::space::Space;
-use minifenl::space::{ExecutionSpace, Loops, MemorySpace, Serial};
+use minifenl::space::{ExecutionSpace, Loops, MemorySpace};
 
 /// No items, one, odd numbers around a piece of work, several pieces.
 const SIZES: [usize; 6] = [0, 1, 15, 4095, 4097, 12_289];
@@ -86,10 +87,12 @@ fn check_parts<S: Space>(space: &S) {
     let report = reported(space, |run| vectors::measure(run, 1001));
     let names: Vec<&str> = report.rows.iter().map(|row| row.kernel).collect();
     assert_eq!(names, ["axpby", "triad", "dot", "centroid", "prefix-sum"]);
+    let library = S::Peers::new(space).0.of_vectors();
+    for (row, is_beside) in report.rows.iter().zip([true, false, true, false, false]) {
+        assert_eq!(row.beside.as_ref().map(|beside| beside.library), library.filter(|_| is_beside), "{}", row.kernel);
+    }
     let report = reported(space, |run| gram_schmidt::measure(run, &[gram_schmidt::VECTORS, 1001, 40_001]));
     assert_eq!(report.rows.len(), 3);
-    let report = reported(space, |run| sparse::measure(run, &Serial, 5));
-    assert_eq!(report.rows.iter().map(|row| row.kernel).collect::<Vec<_>>(), ["spmv", "cg"]);
 }
 
 #[test]
@@ -101,13 +104,4 @@ fn parts_report_their_rows() {
 fn parts_report_their_rows_on_a_gpu() {
     let Some(space) = gpu("parts_report_their_rows_on_a_gpu") else { return };
     check_parts(&space);
-}
-
-#[test]
-fn the_matrix_of_a_box_has_its_neighbours() {
-    let matrix = sparse::matrix(&Serial, 4).unwrap();
-    assert_eq!((matrix.graph().rows(), matrix.graph().longest_row()), (64, 27));
-    // (3 m - 2)^3 pairs of neighbours on m^3 nodes.
-    assert_eq!(matrix.graph().nnz(), 1000);
-    assert_eq!((matrix.get(0, 0), matrix.get(0, 1), matrix.get(0, 2)), (Some(27.0), Some(-1.0), None));
 }
