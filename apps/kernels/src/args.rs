@@ -36,6 +36,8 @@ pub enum Part {
     LennardJones,
     /// Atomic, compare-and-swap and racy additions: 10^3 to 10^7 cells
     Atomics,
+    /// Copies beside kernels on 1, 2 and 4 streams: 10^5 to 10^7 items; on hosts 10^3 and 10^4
+    Streams,
 }
 
 /// The command line.

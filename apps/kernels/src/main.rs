@@ -11,6 +11,7 @@
 //! sparse         y = A x,  20 iterations of CG
 //! gram-schmidt   16 vectors;  time = dispatches * D + bytes / B,  D and B fitted
 //! lennard-jones  full lists, half lists with atomic additions, layouts left and right
+//! streams        copies in chunks beside kernels, over 1, 2 and 4 streams
 //! atomics        8 additions per cell: atomic, compare-and-swap, racy
 //! ```
 //! Exit codes: 0 done, 2 bad usage or input, 3 a result was wrong, 1 any other failure.

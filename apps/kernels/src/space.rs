@@ -1,13 +1,14 @@
 //! The spaces that run the kernels, with the loops by hand and the libraries of others for each.
 
 use crate::functions::{
-    Add, AddByExchange, AddUnshared, Axpby, Centroid, Dot, Full, Half, HalfUnshared, Prefix, Ramp, Scale, Triad,
+    Add, AddByExchange, AddUnshared, Axpby, Centroid, Dot, Full, Half, HalfUnshared, Normalise, Prefix, Project, Ramp,
+    RowProduct, Scale, Series, Triad,
 };
 use crate::native::{DeviceLoops, HostLoops, Native};
 use crate::peers::{DeviceLibraries, HostLibraries, Peers};
 use minifenl::run::Job;
 use minifenl::solve::CgSteps;
-use minifenl::space::{Cuda, Loops, Remap, Threads};
+use minifenl::space::{Cuda, Loops, Remap, Streams, Teams, Threads};
 use minifenl::sparse::Spmv;
 
 /// A space that runs every function of the suite.
@@ -16,6 +17,8 @@ pub trait Space:
     + CgSteps
     + Spmv
     + Remap
+    + Streams
+    + Teams<RowProduct>
     + Loops<Add>
     + Loops<AddByExchange>
     + Loops<AddUnshared>
@@ -25,9 +28,12 @@ pub trait Space:
     + Loops<Full>
     + Loops<Half>
     + Loops<HalfUnshared>
+    + Loops<Normalise>
     + Loops<Prefix>
+    + Loops<Project>
     + Loops<Ramp>
     + Loops<Scale>
+    + Loops<Series>
     + Loops<Triad>
 {
     /// Its loops by hand.

@@ -1,7 +1,7 @@
 //! The suite on one space: parts and sizes.
 
 use crate::args::{Args, Part};
-use crate::kernels::{atomics, gram_schmidt, lattice, lennard_jones, sparse, vectors};
+use crate::kernels::{atomics, gram_schmidt, lattice, lennard_jones, sparse, streams, vectors};
 use crate::measure::Run;
 use crate::native::Native;
 use crate::peers::Peers;
@@ -57,6 +57,12 @@ pub fn run<S: lennard_jones::Turn>(space: &S, host: &Threads, args: &Args, repor
     if args.has(Part::Atomics) {
         for n in sizes(7, args.most) {
             atomics::measure(&mut run, n)?;
+        }
+    }
+    if args.has(Part::Streams) {
+        let sizes: &[usize] = if S::SYNCHRONOUS { &[1000, 10_000] } else { &[100_000, 1_000_000, 10_000_000] };
+        for &n in sizes.iter().filter(|n| **n <= args.most) {
+            streams::measure(&mut run, n)?;
         }
     }
     let is_asked = |row: &Row| row.kernel == "axpby" || row.kernel == "spmv" && !S::SYNCHRONOUS;

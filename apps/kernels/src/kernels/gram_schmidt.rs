@@ -1,4 +1,4 @@
-//! Modified Gram-Schmidt of 16 vectors.
+//! Modified Gram-Schmidt of 16 vectors, with products that the host reads.
 //!
 //! ```text
 //! for k:  v_k /= |v_k|                          a dot and a scaling:  3 n numbers
@@ -6,6 +6,7 @@
 //! ```
 
 use super::fit::{Model, Sample};
+use super::graph;
 use crate::functions::{Axpby, Dot, Ramp, Scale};
 use crate::measure::{Case, Run, difference};
 use crate::native::Native;
@@ -45,7 +46,7 @@ where
 }
 
 /// Vectors that are independent: a ramp, and one item of its own each.
-fn independent<S: Space>(space: &S, n: usize) -> Result<Vec<Array<S, f64>>> {
+pub fn independent<S: Space>(space: &S, n: usize) -> Result<Vec<Array<S, f64>>> {
     let vector = |k: usize| {
         let mut vector = space.to_be_written(n)?;
         space.for_items(n, &Ramp {}, [], [S::Memory::slice_mut(&mut vector)])?;
@@ -61,7 +62,7 @@ fn independent<S: Space>(space: &S, n: usize) -> Result<Vec<Array<S, f64>>> {
 }
 
 /// Largest distance of the products of the vectors from those of orthonormal ones.
-fn defect<S: Space>(space: &S, n: usize, vectors: &[Array<S, f64>]) -> Result<f64> {
+pub fn defect<S: Space>(space: &S, n: usize, vectors: &[Array<S, f64>]) -> Result<f64> {
     let (mut found, mut expected) = (Vec::new(), Vec::new());
     for (i, a) in vectors.iter().enumerate() {
         for (j, b) in vectors.iter().enumerate().skip(i) {
@@ -75,7 +76,7 @@ fn defect<S: Space>(space: &S, n: usize, vectors: &[Array<S, f64>]) -> Result<f6
 /// Measures all sizes, which have at least as many items as vectors, and fits both prices.
 pub fn measure<S: Space>(run: &mut Run<'_, S>, sizes: &[usize]) -> Result<()> {
     let (space, native) = (run.space, run.native);
-    let mut samples = [Vec::new(), Vec::new()];
+    let mut samples = [const { Vec::new() }; 4];
     for &n in sizes {
         let bytes = (8 * NUMBERS * n) as f64;
         if !run.fits((8 * VECTORS * n) as f64)? {
@@ -112,11 +113,14 @@ pub fn measure<S: Space>(run: &mut Run<'_, S>, sizes: &[usize]) -> Result<()> {
         if space.threads() > 1 && n <= Threads::CHUNK {
             continue;
         }
+        if !S::SYNCHRONOUS {
+            graph::measure(run, n, &mut samples[2..])?;
+        }
         for (samples, seconds) in samples.iter_mut().zip([seconds, of_native]) {
             samples.push(Sample { dispatches: DISPATCHES as f64, bytes, seconds });
         }
     }
-    for (samples, loops) in samples.iter().zip(["the layer", "loops by hand"]) {
+    for (samples, loops) in samples.iter().zip(["the layer", "loops by hand", "no reads", "one graph"]) {
         let Some(model) = Model::fitted(samples) else { continue };
         run.report.fits.push(Fitted {
             space: space.label(),

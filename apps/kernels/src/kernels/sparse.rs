@@ -1,6 +1,6 @@
 //! Products with a matrix in CRS on a box of hexahedra, beside loops by hand and another library, and CG with it: the library's own.
 
-use crate::functions::Ramp;
+use crate::functions::{Ramp, RowProduct};
 use crate::measure::{Case, Run, Work, difference};
 use crate::native::Native;
 use crate::peers::Peers;
@@ -11,7 +11,7 @@ use minifenl::element::ElementType;
 use minifenl::graph::{self, Strategy};
 use minifenl::mesh::Mesh;
 use minifenl::solve::{CgParams, CgWorkspace, Identity, LinearSystem, cg};
-use minifenl::space::{Array, ExecutionSpace, MemorySpace, Threads};
+use minifenl::space::{Array, ExecutionSpace, MemorySpace, Team, Threads};
 use minifenl::sparse::CrsMatrix;
 
 /// Iterations of a CG solve.
@@ -90,6 +90,20 @@ pub fn measure<S: Space>(run: &mut Run<'_, S>, host: &Threads, edge: usize) -> R
     let apart = difference(&found[1..].concat(), &found[0].repeat(works.len() - 1));
     run.row(Case { library, ..case("spmv", product(entries, rows), Some(apart), String::new()) }, &mut y, works)?;
     drop(of_library);
+    // A host has teams of one thread.
+    for (team, threads) in Team::ALL.into_iter().filter(|(team, _)| !S::SYNCHRONOUS || *team == Team::default()) {
+        let (numbers, indices) = ([&by_rows.values, &x].map(S::Memory::slice), [&by_rows.starts, &by_rows.columns]);
+        let by_teams = |y: &mut Array<S, f64>| {
+            let y = S::Memory::slice_mut(y);
+            space.for_teams(rows, team, &RowProduct {}, numbers, indices.map(S::Memory::slice), [y])
+        };
+        space.fill(rows, 0.0, S::Memory::slice_mut(&mut y))?;
+        by_teams(&mut y)?;
+        let apart = difference(&space.download(&y)?, &found[0]);
+        let variant = if S::SYNCHRONOUS { "by rows".into() } else { format!("teams of {threads}") };
+        let case = Case { variant, ..case("spmv", product(entries, rows), Some(apart), String::new()) };
+        run.row(case, &mut y, &[&by_teams, &by_hand])?;
+    }
     drop(by_rows);
 
     run.step("cg", rows);

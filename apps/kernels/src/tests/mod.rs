@@ -2,7 +2,9 @@
 
 mod cells;
 mod forces;
+mod more_texts;
 mod sparse;
+mod streams;
 mod texts;
 mod vectors;
 

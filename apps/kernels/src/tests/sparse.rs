@@ -31,7 +31,11 @@ fn check<S: Space>(space: &S) {
         }
     }
     let report = reported(space, |run| sparse::measure(run, &Serial, 5));
-    assert_eq!(report.rows.iter().map(|row| row.kernel).collect::<Vec<_>>(), ["spmv", "cg"]);
+    let mut variants: Vec<&str> = report.rows.iter().map(|row| row.variant.as_str()).collect();
+    assert_eq!((variants.remove(0), variants.pop()), ("5^3 nodes", Some("5^3 nodes")));
+    let teams = ["teams of 4", "teams of 8", "teams of 16", "teams of 32"];
+    assert_eq!(variants, if S::SYNCHRONOUS { &["by rows"][..] } else { &teams });
+    assert!(report.rows.iter().all(|row| row.ratio.is_some() != (row.kernel == "cg")));
     let beside = report.rows[0].beside.as_ref().map(|beside| beside.library);
     assert_eq!(beside, peers.of_products());
 }

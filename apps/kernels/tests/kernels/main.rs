@@ -16,9 +16,19 @@ fn a_small_run_prints_a_table_and_writes_json_and_figures() {
     let report = json(&file);
     assert_eq!(report["spaces"].as_array().unwrap().len(), 2);
     let rows = report["rows"].as_array().unwrap();
-    for kernel in
-        ["axpby", "triad", "dot", "centroid", "prefix-sum", "spmv", "cg", "gram-schmidt", "lennard-jones", "atomics"]
-    {
+    for kernel in [
+        "axpby",
+        "triad",
+        "dot",
+        "centroid",
+        "prefix-sum",
+        "spmv",
+        "cg",
+        "gram-schmidt",
+        "lennard-jones",
+        "atomics",
+        "streams",
+    ] {
         assert!(
             out.contains(&format!("{kernel} on serial")) && out.contains(&format!("{kernel} on threads(2)")),
             "{out}"
