@@ -40,7 +40,7 @@ pub fn get(cell: &AtomicF64) -> f64 {
 /// `Cell` must have the size, alignment and bit validity of `Self`.
 pub unsafe trait Atomic: Copy {
     /// The atomic type.
-    type Cell: Sync;
+    type Cell: Sync + 'static;
 
     /// Stores the number in a cell.
     fn store_in(self, cell: &Self::Cell);

@@ -1,7 +1,7 @@
 //! Loops with functions of a user on hosts.
 
-use super::atomic::{AtomicF64, atomic_view};
-use super::{IndexFn, ItemFn, Loops, Reduction, Threads, memory::try_zeroed};
+use super::atomic::atomic_view;
+use super::{IndexFn, ItemFn, Loops, Reduction, Shared, Threads, memory::try_zeroed};
 use crate::Result;
 use crate::error::check_at_least;
 use rayon::prelude::*;
@@ -39,20 +39,20 @@ impl<F> Loops<F> for Threads {
         Ok(())
     }
 
-    fn for_indices<const NUMBERS: usize, const INDICES: usize, const CELLS: usize>(
+    fn for_indices<const NUMBERS: usize, const INDICES: usize, const CELLS: usize, T: Shared>(
         &self,
         n: usize,
         f: &F,
         numbers: [&[f64]; NUMBERS],
         indices: [&[u32]; INDICES],
-        cells: [&mut [f64]; CELLS],
+        cells: [&mut [T]; CELLS],
     ) -> Result<()>
     where
-        F: IndexFn<NUMBERS, INDICES, CELLS>,
+        F: IndexFn<NUMBERS, INDICES, CELLS, T>,
     {
-        let cells: [&[AtomicF64]; CELLS] = cells.map(atomic_view);
+        let cells: [&[T::Cell]; CELLS] = cells.map(atomic_view);
         // The work of an index may be large: some chunks per thread.
-        let chunk = (n / (8 * self.concurrency())).clamp(64, Threads::CHUNK);
+        let chunk = (n / (8 * self.concurrency())).clamp(1, Threads::CHUNK);
         self.for_each((0..n.div_ceil(chunk)).into_par_iter(), |piece| {
             for i in piece * chunk..n.min((piece + 1) * chunk) {
                 f.at(i, numbers, indices, cells);

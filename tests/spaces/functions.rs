@@ -1,10 +1,10 @@
 //! Functions of a user for loops over arrays.
 
-pub use for_arrays::{Centroid, Gather, Kept, Line, Moment, Sum};
+pub use for_arrays::{Centroid, Doubled, Gather, Kept, Line, Listed, Moment, Sum};
 
 #[minifenl::device]
 pub mod for_arrays {
-    use minifenl::space::atomic::{self, AtomicF64};
+    use minifenl::space::atomic::{self, AtomicF64, AtomicU32};
     use minifenl::space::{IndexFn, ItemFn, Reduction};
 
     /// a x + y and, in place, x less the index and the former value where x exceeds a.
@@ -35,6 +35,35 @@ pub mod for_arrays {
             atomic::add_by_exchange(&sums[1], value);
             atomic::add_unshared(&sums[2 + i], value);
             atomic::set(&out[i], value);
+        }
+    }
+
+    /// Twice a cell, in place.
+    #[derive(Debug)]
+    pub struct Doubled {}
+
+    impl IndexFn<0, 0, 1> for Doubled {
+        fn at(&self, i: usize, _: [&[f64]; 0], _: [&[u32]; 0], [cells]: [&[AtomicF64]; 1]) {
+            atomic::set(&cells[i], 2.0 * atomic::get(&cells[i]));
+        }
+    }
+
+    /// The items of a list up to a limit, counted and copied to a row.
+    #[derive(Debug)]
+    pub struct Listed {
+        pub limit: f64,
+    }
+
+    impl IndexFn<0, 1, 2, u32> for Listed {
+        fn at(&self, i: usize, _: [&[f64]; 0], [list]: [&[u32]; 1], [counts, rows]: [&[AtomicU32]; 2]) {
+            let mut count = 0;
+            for k in 0..2 {
+                if list[2 * i + k] as f64 <= self.limit {
+                    atomic::set(&rows[2 * i + count], list[2 * i + k]);
+                    count += 1;
+                }
+            }
+            atomic::set(&counts[i], count as u32);
         }
     }
 

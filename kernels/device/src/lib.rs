@@ -14,8 +14,9 @@
 //! | `[a, b]`, `[a; n]`, indexing, `.map(\|x\| ...)`, `array::from_fn` | `Array<T, n>` |
 //! | `sqrt exp ln sin cos tan tanh abs signum powi powf min max mul_add recip` | functions of CUDA and of `kernels/device.cuh` |
 //! | `N::from(x)`, `f64::from(x)`, literals | conversions |
-//! | `&[f64]`, `&[u32]`, `&[AtomicF64]` | `Slice<const double>`, `Slice<const unsigned>`, `Slice<double>`: an index out of range traps |
-//! | `atomic::add(&cells[i], x)`, `add_by_exchange`, `add_unshared`, `set` | the same, on the cell |
+//! | `&[f64]`, `&[u32]` | `Slice<const double>`, `Slice<const unsigned>`: an index out of range traps |
+//! | `&[AtomicF64]`, `&[AtomicU32]` | `Slice<double>`, `Slice<unsigned>`: an index out of range traps |
+//! | `atomic::add(&cells[i], x)`, `add_by_exchange`, `add_unshared`, `get`, `set` | the same, on the cell |
 
 mod closures;
 mod context;

@@ -77,7 +77,8 @@ fn element(of: &Type) -> Result<String> {
     match number(&name) {
         Some(number) => Ok(format!("const {number}")),
         None if name == "AtomicF64" => Ok("double".into()),
-        None => Err(Error::new_spanned(of, "expected a slice of numbers or of AtomicF64")),
+        None if name == "AtomicU32" => Ok("unsigned".into()),
+        None => Err(Error::new_spanned(of, "expected a slice of numbers, of AtomicF64 or of AtomicU32")),
     }
 }
 

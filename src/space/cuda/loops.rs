@@ -4,7 +4,7 @@ use super::kernels::Use;
 use super::partials::{MOST_BYTES, most_blocks};
 use super::{Argument, Cuda, CudaArray, Grid, KernelFile, kernel_file, launch};
 use crate::error::check_at_least;
-use crate::space::{DeviceText, ExecutionSpace, IndexFn, Item, ItemFn, Loops, Reduction};
+use crate::space::{DeviceText, ExecutionSpace, IndexFn, Item, ItemFn, Loops, Reduction, Shared};
 use crate::{Error, Result};
 
 static LOOPS: KernelFile = kernel_file!("loops", "device.cuh", "cells.cuh");
@@ -106,20 +106,20 @@ impl<F: DeviceText> Loops<F> for Cuda {
         self.launch_used(&f.uses, front, "for_items", Grid::cover(n, THREADS), &arguments)
     }
 
-    fn for_indices<const NUMBERS: usize, const INDICES: usize, const CELLS: usize>(
+    fn for_indices<const NUMBERS: usize, const INDICES: usize, const CELLS: usize, T: Shared>(
         &self,
         n: usize,
         f: &F,
         numbers: [&CudaArray<f64>; NUMBERS],
         indices: [&CudaArray<u32>; INDICES],
-        cells: [&mut CudaArray<f64>; CELLS],
+        cells: [&mut CudaArray<T>; CELLS],
     ) -> Result<()>
     where
-        F: IndexFn<NUMBERS, INDICES, CELLS>,
+        F: IndexFn<NUMBERS, INDICES, CELLS, T>,
     {
-        let f = Statement::of(f, "for_indices", n, [NUMBERS, INDICES, CELLS])?;
+        let f = Statement::of(f, T::LOOP, n, [NUMBERS, INDICES, CELLS])?;
         let kinds =
-            [("const double", "number", NUMBERS), ("const unsigned", "index", INDICES), ("double", "cell", CELLS)];
+            [("const double", "number", NUMBERS), ("const unsigned", "index", INDICES), (T::CUDA, "cell", CELLS)];
         let front = || {
             let arrays = kinds.map(|(of, name, count)| parameters(count, |k| format!("Slice<{of}> {name}{k}")));
             let call = kinds.map(|(of, name, count)| {

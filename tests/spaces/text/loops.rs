@@ -1,7 +1,7 @@
 //! Loops with functions of a user: the numbers of hosts, and the kernels of `kernels/loops.cu` without a GPU. There the compiler of
 //! the host compiles their text, host threads are the threads of a block, and blocks run in turn. NVRTC compiles them, too.
 
-use crate::functions::{Centroid, Gather, Kept, Line, Moment, Sum};
+use crate::functions::{Centroid, Doubled, Gather, Kept, Line, Listed, Moment, Sum};
 use minifenl::space::cuda::Architecture;
 use minifenl::space::{DeviceText, Loops, Reduction, Serial, Threads};
 use std::process::{Command, Stdio};
@@ -70,6 +70,16 @@ fn check_cells(space: &Threads, x: &[f64]) {
     assert_eq!(sums[..2], [total; 2]);
     assert!((0..n).all(|i| out[i] == 2.0 * x[n - 1 - i] && sums[2 + i] == 0.5 + out[i]));
     assert_eq!(out[n], 7.0);
+    space.for_indices(n, &Doubled {}, [], [], [&mut out]).unwrap();
+    assert!((0..n).all(|i| out[i] == 4.0 * x[n - 1 - i]) && out[n] == 7.0);
+    // Cells of u32: the second item of a pair is within the limit in the first half.
+    let pairs: Vec<u32> = (0..n as u32).flat_map(|i| [2 * (n as u32), i]).collect();
+    let (mut counts, mut rows) = (vec![9; n], vec![9; 2 * n]);
+    space.for_indices(n, &Listed { limit: n as f64 / 2.0 }, [], [&pairs], [&mut counts, &mut rows]).unwrap();
+    for i in 0..n {
+        let is_within = i as f64 <= n as f64 / 2.0;
+        assert_eq!((counts[i], rows[2 * i]), if is_within { (1, i as u32) } else { (0, 9) }, "{n} {i}");
+    }
 }
 
 #[test]
@@ -244,6 +254,10 @@ fn nvrtc_compiles_the_loops() {
                 #define OWN Array<Item, 2>{{out0[i], out1[i]}}\n#define WRITE out0[i] = y[0]; out1[i] = y[1];\n";
     let gather = "#define ARRAYS , Slice<const double> a, Slice<const unsigned> b, Slice<double> c, Slice<double> d\n#define CALL \
                   Array<Slice<const double>, 1>{{a}}, Array<Slice<const unsigned>, 1>{{b}}, Array<Slice<double>, 2>{{c, d}}\n";
+    let doubled = "#define ARRAYS , Slice<double> a\n#define CALL Array<Slice<const double>, 0>{}, Array<Slice<const unsigned>, 0>{}, \
+                   Array<Slice<double>, 1>{{a}}\n";
+    let listed = "#define ARRAYS , Slice<const unsigned> a, Slice<unsigned> b, Slice<unsigned> c\n#define CALL \
+                  Array<Slice<const double>, 0>{}, Array<Slice<const unsigned>, 1>{{a}}, Array<Slice<unsigned>, 2>{{b, c}}\n";
     let two = "#define ARRAYS , const Item* in0, const Item* in1\n#define READ Array<Item, 2>{{in0[i], in1[i]}}\n";
     let reduce = |arrays: &str, commutes: u8| format!("{arrays}#define COMMUTES {commutes}\n");
     for architecture in ["sm_80", "sm_90", "sm_100"] {
@@ -254,6 +268,8 @@ fn nvrtc_compiles_the_loops() {
         for front in [
             front::<Line>(line),
             front::<Gather>(gather),
+            front::<Doubled>(doubled),
+            front::<Listed>(listed),
             front::<Sum>(&reduce(ONE, 1)),
             front::<Kept>(&reduce(ONE, 0)),
             front::<Centroid>(&reduce(two, 0)),
