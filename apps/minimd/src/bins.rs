@@ -1,0 +1,94 @@
+//! Bins of atoms: their order in memory, the rows of bins around an atom, and slabs that threads share.
+
+use crate::domain::Domain;
+use minifenl::space::even_bounds;
+
+/// Bins along the reach of a list.
+const REACH: usize = 2;
+
+/// Cubes with edges of half the reach, on a part and its surroundings.
+#[derive(Debug)]
+pub struct Bins {
+    origin: [f64; 3],
+    edge: f64,
+    extents: [usize; 3],
+    /// Bins of a row: one behind the other in x.
+    pub row_bins: usize,
+    /// First bin of each row around a bin, counted from the lowest of them.
+    pub rows: Vec<u32>,
+}
+
+/// Atoms by bins.
+#[derive(Debug, Default)]
+pub struct Sorted {
+    /// The lowest of the bins around each owned atom.
+    pub corners: Vec<u32>,
+    /// First item of `order` of each bin, and the end.
+    pub starts: Vec<u32>,
+    /// Atoms, bin after bin, in the order of their numbers.
+    pub order: Vec<u32>,
+}
+
+impl Bins {
+    /// The bins of a part.
+    pub fn new(domain: &Domain) -> Self {
+        let edge = domain.reach / REACH as f64;
+        // Rounding moves no atom into a bin at the edge of all.
+        let margin = 0.01 * edge;
+        let origin = domain.low.map(|low| low - domain.reach - margin);
+        let length = |d: usize| domain.high[d] + domain.reach + margin - origin[d];
+        let extents: [usize; 3] = std::array::from_fn(|d| (length(d) / edge) as usize + 2);
+        let across = 2 * REACH + 1;
+        let row = |k: usize| extents[0] * (k % across + extents[1] * (k / across));
+        Bins { origin, edge, extents, row_bins: across, rows: (0..across * across).map(|k| row(k) as u32).collect() }
+    }
+
+    fn place(&self, x: [f64; 3]) -> [usize; 3] {
+        std::array::from_fn(|d| (((x[d] - self.origin[d]) / self.edge) as usize).min(self.extents[d] - 1))
+    }
+
+    fn number(&self, [i, j, k]: [usize; 3]) -> usize {
+        i + self.extents[0] * (j + self.extents[1] * k)
+    }
+
+    /// Sorts atoms by their bins.
+    pub fn sort(&self, x: &[f64], owned: usize) -> Sorted {
+        let bins: Vec<u32> = x.as_chunks::<3>().0.iter().map(|&x| self.number(self.place(x)) as u32).collect();
+        let mut starts = vec![0u32; self.extents.iter().product::<usize>() + 1];
+        bins.iter().for_each(|&bin| starts[bin as usize + 1] += 1);
+        (1..starts.len()).for_each(|bin| starts[bin] += starts[bin - 1]);
+        let (mut next, mut order) = (starts.clone(), vec![0; bins.len()]);
+        for (i, &bin) in bins.iter().enumerate() {
+            order[next[bin as usize] as usize] = i as u32;
+            next[bin as usize] += 1;
+        }
+        let lowest = self.number([REACH; 3]) as u32;
+        let corners = bins[..owned].iter().map(|bin| bin - lowest).collect();
+        Sorted { corners, starts, order }
+    }
+
+    /// Bounds of slabs of owned atoms, which are in the order of bins: neighbours of a slab's atoms with larger numbers are in it
+    /// or in the next one. Their number is the largest multiple of `multiple` for which this holds; `None` if there is none.
+    pub fn slabs(&self, sorted: &Sorted, multiple: usize) -> Option<Vec<u32>> {
+        let (layer, lowest) = (self.extents[0] * self.extents[1], self.number([REACH; 3]));
+        let owned = sorted.corners.len();
+        // The first atom that no neighbour below this bound sees.
+        let seen = |bound: usize| {
+            let last = (sorted.corners[bound - 1] as usize + lowest) / layer;
+            sorted.corners.partition_point(|&corner| (corner as usize + lowest) / layer <= last + REACH)
+        };
+        let most = self.extents[2] / REACH / multiple;
+        (1..=most).rev().find_map(|times| {
+            let bounds = even_bounds(owned, times * multiple, 1);
+            let is_wide = |w: &[usize]| w[0] < w[1] && seen(w[1]) <= w[2];
+            let holds = bounds.len() > times * multiple && bounds.windows(3).all(is_wide);
+            holds.then(|| bounds.into_iter().map(|bound| bound as u32).collect())
+        })
+    }
+}
+
+/// Puts items of three numbers into another order.
+pub fn reordered(order: &[u32], x: &[f64]) -> Vec<f64> {
+    let items = x.as_chunks::<3>().0;
+    order.iter().flat_map(|&i| items[i as usize]).collect()
+}

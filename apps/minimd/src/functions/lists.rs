@@ -1,0 +1,73 @@
+//! Neighbour lists from bins: count and fill in one pass.
+//!
+//! Atoms of bin b are `order[starts[b]..starts[b + 1]]`. Around an atom, each of the rows of bins holds [`REACH`] bins on either side,
+//! which follow each other in x and so are one range of `order`. Neighbour k of atom i stands at `i * atom_step + k * neighbour_step`.
+
+#[minifenl::device]
+pub mod list_functions {
+    use minifenl::space::atomic::{self, AtomicU32};
+    use minifenl::space::{IndexFn, Reduction};
+
+    /// Lists of the owned atoms; with `is_half` of 1 an owned neighbour is listed by the atom with the smaller number only. Counts
+    /// may exceed the width: then lists lack neighbours.
+    pub struct List {
+        pub reach: f64,
+        pub is_half: f64,
+        pub rows: f64,
+        pub row_bins: f64,
+        pub width: f64,
+        pub atom_step: f64,
+        pub neighbour_step: f64,
+    }
+
+    impl IndexFn<1, 4, 2, u32> for List {
+        fn at(
+            &self,
+            i: usize,
+            [x]: [&[f64]; 1],
+            [corners, rows, starts, order]: [&[u32]; 4],
+            [counts, list]: [&[AtomicU32]; 2],
+        ) {
+            let (first, step, last) =
+                (i * self.atom_step as usize, self.neighbour_step as usize, self.width as usize - 1);
+            let (limit, row_bins) = (self.reach * self.reach, self.row_bins as usize);
+            // The first number that an owned neighbour may have.
+            let least = if self.is_half > 0.0 { i } else { 0 };
+            let here = [x[3 * i], x[3 * i + 1], x[3 * i + 2]];
+            let mut count = 0;
+            for row in 0..self.rows as usize {
+                let bin = corners[i] as usize + rows[row] as usize;
+                for k in starts[bin] as usize..starts[bin + row_bins] as usize {
+                    let j = order[k] as usize;
+                    let d = [here[0] - x[3 * j], here[1] - x[3 * j + 1], here[2] - x[3 * j + 2]];
+                    let is_near = d[0] * d[0] + d[1] * d[1] + d[2] * d[2] <= limit;
+                    // Written in any case, and overwritten by the next neighbour unless counted: no branch.
+                    atomic::set(&list[first + count.min(last) * step], j as u32);
+                    count += (is_near && j >= least && j != i) as usize;
+                }
+            }
+            atomic::set(&counts[i], count as u32);
+        }
+    }
+
+    /// Largest number.
+    pub struct Largest {}
+
+    impl Reduction<1> for Largest {
+        type Item = u32;
+        type Value = u32;
+        const COMMUTES: bool = true;
+
+        fn identity(&self) -> u32 {
+            0
+        }
+
+        fn value(&self, _: usize, [x]: [u32; 1]) -> u32 {
+            x
+        }
+
+        fn join(&self, a: u32, b: u32) -> u32 {
+            a.max(b)
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! minifenl-minimd: a Lennard-Jones fluid on the layer of minifenl.
+//!
+//! Build:        `cargo build --release -p minifenl-minimd`, with MPI `--features mpi`
+//!
+//! Sample runs:  `minifenl-minimd --cells 32 --steps 100`
+//!               `minifenl-minimd -n 32 --lists full --threads 2 --json run.json`
+//!               `minifenl-minimd -n 64 --device cuda`
+//!               `mpirun -n 4 minifenl-minimd -n 32 --threads 1`
+//!
+//! ```text
+//! 1. lattice and random velocities, a part of the box per rank
+//! 2. each step:  v += dt/2 f,  x += dt v;  ghosts;  f;  v += dt/2 f
+//! 3. every 20th step:  atoms change their rank, are sorted by bins, get new ghosts and neighbour lists
+//! ```
+//! Exit codes: 0 done, 2 bad usage or input, 1 any other failure.
+
+mod args;
+mod bins;
+mod domain;
+mod fluid;
+mod forces;
+mod functions;
+mod migrate;
+mod neighbours;
+mod report;
+mod run;
+mod space;
+mod start;
+#[cfg(test)]
+mod tests;
+mod thermo;
+
+use args::Args;
+use minifenl::comm::{self, Communicator, agree, default_threads};
+use minifenl::files::write;
+use minifenl::run::Chosen;
+use minifenl::run::program::{self, Exit};
+use minifenl::space::{Cuda, Serial, Threads};
+use minifenl::{Error, Result};
+use report::{HEAD, Report};
+use std::io::{Write, stderr, stdout};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let args = match program::parse::<Args>() {
+        Ok(args) => args,
+        Err(error) => return program::usage(&error, &mut stdout(), &mut stderr()).into(),
+    };
+    match comm::world() {
+        Ok(comm) => {
+            comm.abort_on_panic();
+            let done = agree(&*comm, job(&args, &*comm));
+            done.map_or_else(|error| end(&*comm, &error), |()| Exit::Done).into()
+        }
+        Err(error) => program::failure(&error, &mut stderr()).into(),
+    }
+}
+
+/// One rank reports an error; the others end with 0, so that a launcher neither ends that rank nor hides its code.
+fn end(comm: &dyn Communicator, error: &Error) -> Exit {
+    if matches!(error, Error::Elsewhere { .. }) {
+        return Exit::Done;
+    }
+    let rank = if comm.size() > 1 { format!("rank {}: ", comm.rank()) } else { String::new() };
+    let _ = writeln!(stderr(), "error: {rank}{error}");
+    Exit::before_work(error)
+}
+
+fn job(args: &Args, comm: &dyn Communicator) -> Result<()> {
+    let report = match agree(comm, args.device.choose(comm, false))? {
+        Chosen::Cuda(ordinal) => on(&agree(comm, Cuda::new(ordinal))?, args, comm)?,
+        Chosen::Cpu { notice } => {
+            if let Some(notice) = notice {
+                show(&format!("# {notice}\n"))?;
+            }
+            let space = match args.threads.map_or_else(|| default_threads(comm), usize::from) {
+                1 => Serial,
+                threads => agree(comm, Threads::with_current(threads))?,
+            };
+            on(&space, args, comm)?
+        }
+    };
+    show(&report.summary())?;
+    let written = args.json.as_ref().filter(|_| comm.rank() == 0);
+    written.map_or(Ok(()), |path| write(path, report.json().as_bytes()))
+}
+
+/// Runs on a space, and prints states.
+fn on<S: space::Space>(space: &S, args: &Args, comm: &dyn Communicator) -> Result<Report> {
+    show(&format!("# {} atoms on {} x {}\n{HEAD}", args.atoms(), comm.size(), space.label()))?;
+    run::run(space, comm, args, &mut |line| show(&line.text()))
+}
+
+fn show(text: &str) -> Result<()> {
+    program::show(&mut stdout(), text).map_err(|error| Error::Invalid(error.to_string()))
+}

@@ -1,0 +1,82 @@
+//! Neighbour lists in the memory of a space.
+
+use crate::bins::{Bins, Sorted};
+use crate::functions::{Largest, List};
+use crate::space::Space;
+use minifenl::Result;
+use minifenl::space::{Array, Layout, MemorySpace, Slice};
+
+/// Lists of the owned atoms, made anew from time to time.
+#[derive(Debug)]
+pub struct Neighbours<S: Space> {
+    /// Neighbours of each atom.
+    pub counts: Array<S, u32>,
+    /// The lists; neighbour k of atom i stands at `i * steps[0] + k * steps[1]`.
+    pub list: Array<S, u32>,
+    /// See `list`.
+    pub steps: [f64; 2],
+    /// Whether a pair of owned atoms stands in one list only.
+    pub is_half: bool,
+    /// Room of a list.
+    width: usize,
+    /// Atoms that have room.
+    room: usize,
+}
+
+impl<S: Space> Neighbours<S> {
+    /// Lists without room.
+    ///
+    /// # Errors
+    /// Those of the space, here and below.
+    pub fn new(space: &S, is_half: bool) -> Result<Self> {
+        let (counts, list) = (space.zeros(0)?, space.zeros(0)?);
+        Ok(Neighbours { counts, list, steps: [0.0; 2], is_half, width: if is_half { 64 } else { 112 }, room: 0 })
+    }
+
+    /// Lists the neighbours of the first `sorted.corners.len()` atoms up to `reach`.
+    pub fn build(&mut self, space: &S, x: &Slice<S, f64>, bins: &Bins, sorted: &Sorted, reach: f64) -> Result<()> {
+        let owned = sorted.corners.len();
+        let indices = [&sorted.corners, &bins.rows, &sorted.starts, &sorted.order];
+        let [corners, rows, starts, order] = indices.map(|list| space.upload(list));
+        let (corners, rows, starts, order) = (corners?, rows?, starts?, order?);
+        if owned > self.room {
+            self.room = owned + owned / 8;
+            self.grow(space, self.width)?;
+        }
+        loop {
+            let list = List {
+                reach,
+                is_half: f64::from(self.is_half),
+                rows: bins.rows.len() as f64,
+                row_bins: bins.row_bins as f64,
+                width: self.width as f64,
+                atom_step: self.steps[0],
+                neighbour_step: self.steps[1],
+            };
+            let read = [&corners, &rows, &starts, &order].map(S::Memory::slice);
+            let written = [&mut self.counts, &mut self.list].map(S::Memory::slice_mut);
+            space.for_indices(owned, &list, [x], read, written)?;
+            let longest = space.reduce_items(owned, &Largest {}, [S::Memory::slice(&self.counts)])? as usize;
+            if longest <= self.width {
+                return Ok(());
+            }
+            self.grow(space, longest + longest / 8)?;
+        }
+    }
+
+    /// Makes room: lists by rows on a host, where one thread reads a list, by columns on a GPU.
+    fn grow(&mut self, space: &S, width: usize) -> Result<()> {
+        self.width = width;
+        let layout = if S::SYNCHRONOUS { Layout::Right } else { Layout::Left };
+        self.steps = layout.strides([self.room, width]).map(|step| step as f64);
+        // The former lists go before the new ones come.
+        (self.counts, self.list) = (space.zeros(0)?, space.zeros(0)?);
+        (self.counts, self.list) = (space.to_be_written(self.room)?, space.to_be_written(self.room * width)?);
+        Ok(())
+    }
+
+    /// The arrays as a loop reads them.
+    pub fn arrays(&self) -> [&Slice<S, u32>; 2] {
+        [&self.counts, &self.list].map(S::Memory::slice)
+    }
+}

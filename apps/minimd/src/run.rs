@@ -1,0 +1,92 @@
+//! A run: lattice, steps, and what is printed and measured.
+
+use crate::args::Args;
+use crate::domain::Domain;
+use crate::fluid::{Fluid, Method};
+use crate::report::{Line, Report, Seconds};
+use crate::space::Space;
+use crate::start::{atoms, lattice};
+use minifenl::comm::{Communicator, agree};
+use minifenl::{Error, Result};
+use std::time::Instant;
+
+/// Runs the fluid on a space; `show` gets each line of states when it is known.
+///
+/// # Errors
+/// [`Error::Invalid`] for a box, ranks or a time step that the fluid cannot have; those of the space and of the ranks.
+pub fn run<S: Space>(
+    space: &S,
+    comm: &dyn Communicator,
+    args: &Args,
+    show: &mut dyn FnMut(&Line) -> Result<()>,
+) -> Result<Report> {
+    let edges = args.cells.0.map(|cells| cells as f64 * lattice(args.density));
+    let domain = Domain::new(edges, args.cutoff + args.skin, comm.rank(), comm.size())?;
+    let start = atoms(comm, &domain, args.cells.0, args.density, args.temperature);
+    let own = start[0].len() / 3;
+    let none = || format!("no atoms on rank {} of {}: expected fewer ranks or more --cells", comm.rank(), comm.size());
+    agree(comm, if own > 0 { Ok(()) } else { Err(Error::Invalid(none())) })?;
+    let count = args.atoms();
+    let grid = domain.grid;
+    let is_half = args.lists.is_half(S::SYNCHRONOUS);
+    let method = Method { is_half, sorts: args.sort.is_yes(), cutoff: args.cutoff };
+    let mut fluid = Fluid::new(space, comm, domain, method, start)?;
+    let mut lines = Vec::new();
+    let mut note = |fluid: &Fluid<'_, S>, step: usize, seconds: f64| {
+        check(comm, fluid.owned(), count, step)?;
+        let state = fluid.state(count)?;
+        let line = Line { step, state, seconds };
+        show(&line)?;
+        lines.push(line);
+        if state.is_finite() { Ok(()) } else { Err(exploded(step)) }
+    };
+    note(&fluid, 0, 0.0)?;
+    comm.barrier();
+    let (mut seconds, begin) = (Seconds::default(), Instant::now());
+    for step in 1..=args.steps {
+        let mut clock = Instant::now();
+        let mut lap = |phase: &mut f64| {
+            *phase += clock.elapsed().as_secs_f64();
+            clock = Instant::now();
+        };
+        fluid.start(args.dt)?;
+        lap(&mut seconds.motion);
+        if step % args.rebuild == 0 {
+            fluid.migrate(step)?;
+            lap(&mut seconds.ranks);
+            fluid.list()?;
+            lap(&mut seconds.lists);
+        } else {
+            fluid.follow()?;
+            lap(&mut seconds.ranks);
+        }
+        fluid.push()?;
+        lap(&mut seconds.force);
+        fluid.end(args.dt)?;
+        lap(&mut seconds.motion);
+        if step % args.thermo == 0 || step == args.steps {
+            note(&fluid, step, begin.elapsed().as_secs_f64())?;
+        }
+    }
+    space.fence()?;
+    comm.barrier();
+    seconds.total = begin.elapsed().as_secs_f64();
+    Ok(Report::new(space, comm.size(), grid, is_half, count, args, lines, seconds))
+}
+
+/// The error of numbers that are no longer finite.
+fn exploded(step: usize) -> Error {
+    Error::Invalid(format!(
+        "step {step}: temperature, energy or pressure is not finite: the time step is too long (--dt)"
+    ))
+}
+
+/// Compares the atoms of all ranks with those of the start.
+fn check(comm: &dyn Communicator, owned: usize, count: usize, step: usize) -> Result<()> {
+    let mut sum = [owned as u64];
+    comm.all_sum_u64(&mut sum);
+    if sum[0] == count as u64 {
+        return Ok(());
+    }
+    Err(Error::Invalid(format!("step {step}: {} of {count} atoms are left: the time step is too long (--dt)", sum[0])))
+}
