@@ -18,7 +18,7 @@ pub struct Bins {
     pub rows: Vec<u32>,
 }
 
-/// Atoms by bins.
+/// Atoms by bins: owned ones by all bins, behind them ghosts by all bins.
 #[derive(Debug, Default)]
 pub struct Sorted {
     /// The lowest of the bins around each owned atom.
@@ -51,10 +51,17 @@ impl Bins {
         i + self.extents[0] * (j + self.extents[1] * k)
     }
 
-    /// Sorts atoms by their bins.
+    /// The number of bins.
+    pub fn count(&self) -> usize {
+        self.extents.iter().product()
+    }
+
+    /// Sorts atoms by their bins, the first `owned` ones and the ghosts behind them.
     pub fn sort(&self, x: &[f64], owned: usize) -> Sorted {
-        let bins: Vec<u32> = x.as_chunks::<3>().0.iter().map(|&x| self.number(self.place(x)) as u32).collect();
-        let mut starts = vec![0u32; self.extents.iter().product::<usize>() + 1];
+        let all = self.count();
+        let bin = |(i, &x): (usize, &[f64; 3])| (self.number(self.place(x)) + if i < owned { 0 } else { all }) as u32;
+        let bins: Vec<u32> = x.as_chunks::<3>().0.iter().enumerate().map(bin).collect();
+        let mut starts = vec![0u32; 2 * all + 1];
         bins.iter().for_each(|&bin| starts[bin as usize + 1] += 1);
         (1..starts.len()).for_each(|bin| starts[bin] += starts[bin - 1]);
         let (mut next, mut order) = (starts.clone(), vec![0; bins.len()]);

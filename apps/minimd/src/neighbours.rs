@@ -47,6 +47,7 @@ impl<S: Space> Neighbours<S> {
             let list = List {
                 reach,
                 is_half: f64::from(self.is_half),
+                bins: bins.count() as f64,
                 rows: bins.rows.len() as f64,
                 row_bins: bins.row_bins as f64,
                 width: self.width as f64,

@@ -1,18 +1,20 @@
 //! Neighbour lists from bins: count and fill in one pass.
 //!
-//! Atoms of bin b are `order[starts[b]..starts[b + 1]]`. Around an atom, each of the rows of bins holds [`REACH`] bins on either side,
-//! which follow each other in x and so are one range of `order`. Neighbour k of atom i stands at `i * atom_step + k * neighbour_step`.
+//! Atoms of bin b are `order[starts[b]..starts[b + 1]]`: owned atoms in the first `bins` bins, ghosts in as many behind them. The bins
+//! around an atom are rows, each of `row_bins` bins that follow each other in x and so are one range of `order`; the middle row holds the
+//! atom. Neighbour k of atom i stands at `i * atom_step + k * neighbour_step`.
 
 #[minifenl::device]
 pub mod list_functions {
     use minifenl::space::atomic::{self, AtomicU32};
     use minifenl::space::{IndexFn, Reduction};
 
-    /// Lists of the owned atoms; with `is_half` of 1 an owned neighbour is listed by the atom with the smaller number only. Counts
-    /// may exceed the width: then lists lack neighbours.
+    /// Lists of the owned atoms. With `is_half` of 1 a pair of owned atoms is listed once: by the atom in the lower row, or in the
+    /// same row by the one with the smaller number. Counts may exceed the width: then lists lack neighbours.
     pub struct List {
         pub reach: f64,
         pub is_half: f64,
+        pub bins: f64,
         pub rows: f64,
         pub row_bins: f64,
         pub width: f64,
@@ -28,22 +30,25 @@ pub mod list_functions {
             [corners, rows, starts, order]: [&[u32]; 4],
             [counts, list]: [&[AtomicU32]; 2],
         ) {
-            let (first, step, last) =
-                (i * self.atom_step as usize, self.neighbour_step as usize, self.width as usize - 1);
-            let (limit, row_bins) = (self.reach * self.reach, self.row_bins as usize);
-            // The first number that an owned neighbour may have.
-            let least = if self.is_half > 0.0 { i } else { 0 };
+            let (first, step) = (i * self.atom_step as usize, self.neighbour_step as usize);
+            let (limit, last) = (self.reach * self.reach, self.width as usize - 1);
+            let (all, row_bins) = (self.rows as usize, self.row_bins as usize);
+            let middle = if self.is_half > 0.0 { all / 2 } else { all };
             let here = [x[3 * i], x[3 * i + 1], x[3 * i + 2]];
             let mut count = 0;
-            for row in 0..self.rows as usize {
-                let bin = corners[i] as usize + rows[row] as usize;
-                for k in starts[bin] as usize..starts[bin + row_bins] as usize {
-                    let j = order[k] as usize;
-                    let d = [here[0] - x[3 * j], here[1] - x[3 * j + 1], here[2] - x[3 * j + 2]];
-                    let is_near = d[0] * d[0] + d[1] * d[1] + d[2] * d[2] <= limit;
-                    // Written in any case, and overwritten by the next neighbour unless counted: no branch.
-                    atomic::set(&list[first + count.min(last) * step], j as u32);
-                    count += (is_near && j >= least && j != i) as usize;
+            for kind in 0..2 {
+                let lowest = corners[i] as usize + kind * self.bins as usize;
+                for row in if kind == 0 && middle < all { middle } else { 0 }..all {
+                    let bin = lowest + rows[row] as usize;
+                    let least = if kind == 0 && row == middle { i } else { 0 };
+                    for k in starts[bin] as usize..starts[bin + row_bins] as usize {
+                        let j = order[k] as usize;
+                        let d = [here[0] - x[3 * j], here[1] - x[3 * j + 1], here[2] - x[3 * j + 2]];
+                        let is_near = d[0] * d[0] + d[1] * d[1] + d[2] * d[2] <= limit;
+                        // Written in any case, and overwritten by the next neighbour unless counted: no branch.
+                        atomic::set(&list[first + count.min(last) * step], j as u32);
+                        count += (is_near && j >= least && j != i) as usize;
+                    }
                 }
             }
             atomic::set(&counts[i], count as u32);
