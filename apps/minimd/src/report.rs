@@ -83,6 +83,8 @@ pub struct Report {
     pub rebuild: usize,
     /// The states.
     pub states: Vec<Line>,
+    /// Change of the energy per atom, potential and kinetic, from the first state to the last.
+    pub energy_drift: f64,
     /// Times.
     pub seconds: Seconds,
     /// Atoms times steps over the total.
@@ -101,8 +103,10 @@ impl Report {
         states: Vec<Line>,
         seconds: Seconds,
     ) -> Self {
+        let total = |line: Option<&Line>| line.map_or(0.0, |line| line.state.total(atoms));
         Report {
             schema_version: 1,
+            energy_drift: total(states.last()) - total(states.first()),
             machine: MachineReport::here(),
             build: BuildReport::default(),
             space: space.label(),
@@ -127,11 +131,12 @@ impl Report {
 
     /// The summary, one line for scripts.
     pub fn summary(&self) -> String {
-        let Report { ranks, space, lists, atoms, steps, seconds, atom_steps_per_second, .. } = self;
+        let Report { ranks, space, lists, atoms, steps, seconds, energy_drift, atom_steps_per_second, .. } = self;
         let Seconds { total, force, lists: listing, ranks: between, motion } = seconds;
         format!(
             "PERF_SUMMARY ranks={ranks} space={space} lists={lists} steps={steps} atoms={atoms} total_s={total:.4} force_s={force:.4} \
-             lists_s={listing:.4} ranks_s={between:.4} motion_s={motion:.4} atom_steps_per_s={atom_steps_per_second:.0}\n"
+             lists_s={listing:.4} ranks_s={between:.4} motion_s={motion:.4} energy_drift={energy_drift:.1e} \
+             atom_steps_per_s={atom_steps_per_second:.0}\n"
         )
     }
 

@@ -6,6 +6,7 @@ use crate::fluid::{Fluid, Method};
 use crate::report::{Line, Report, Seconds};
 use crate::space::Space;
 use crate::start::{atoms, lattice};
+use crate::thermo::State;
 use minifenl::comm::{Communicator, agree};
 use minifenl::{Error, Result};
 use std::time::Instant;
@@ -38,7 +39,7 @@ pub fn run<S: Space>(
         let line = Line { step, state, seconds };
         show(&line)?;
         lines.push(line);
-        if state.is_finite() { Ok(()) } else { Err(exploded(step)) }
+        check_speed(&state, args, step)
     };
     note(&fluid, 0, 0.0)?;
     comm.barrier();
@@ -74,11 +75,16 @@ pub fn run<S: Space>(
     Ok(Report::new(space, comm.size(), grid, is_half, count, args, lines, seconds))
 }
 
-/// The error of numbers that are no longer finite.
-fn exploded(step: usize) -> Error {
-    Error::Invalid(format!(
-        "step {step}: temperature, energy or pressure is not finite: the time step is too long (--dt)"
-    ))
+/// Refuses a state whose atoms cross the reach of their lists within a step, on average, or have no finite speed.
+fn check_speed(state: &State, args: &Args, step: usize) -> Result<()> {
+    let way = args.dt * (3.0 * state.temperature).sqrt();
+    if way < args.cutoff + args.skin {
+        return Ok(());
+    }
+    let State { temperature, .. } = state;
+    Err(Error::Invalid(format!(
+        "step {step}: T = {temperature:.3e}, atoms move {way:.1e} a step: the time step is too long (--dt)"
+    )))
 }
 
 /// Compares the atoms of all ranks with those of the start.

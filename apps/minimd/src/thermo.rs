@@ -32,11 +32,6 @@ impl State {
     pub fn total(&self, atoms: usize) -> f64 {
         self.energy + 0.5 * self.temperature * (3.0 - 3.0 / atoms as f64)
     }
-
-    /// Whether all numbers are finite.
-    pub fn is_finite(&self) -> bool {
-        [self.temperature, self.energy, self.pressure].iter().all(|number| number.is_finite())
-    }
 }
 
 /// A number as C writes it by `%e`.

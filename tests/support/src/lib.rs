@@ -1,6 +1,7 @@
 //! Shared by the tests of all packages: starting programs, random numbers, ranks, skipped tests. The crate does not use minifenl, so that
 //! unit tests of the library can use it without compiling the library twice.
 
+mod device_loops;
 mod launched;
 mod mutate;
 mod programs;
@@ -8,6 +9,7 @@ mod random;
 mod ranks;
 mod skip;
 
+pub use device_loops::{Functions, indices_text, items_text, reduction_text};
 pub use launched::{Launched, run_cases};
 pub use mutate::Mutator;
 pub use programs::{json, mpirun, own_session, root, run};

@@ -1,0 +1,70 @@
+//! Parts, bins, slabs and numbers by themselves.
+
+use crate::bins::Bins;
+use crate::domain::Domain;
+use crate::start::{atoms, lattice};
+use crate::thermo::exponential;
+use minifenl::comm::Solo;
+use support::noise;
+
+#[test]
+fn each_atom_has_one_owner_and_a_part_few_images() {
+    let edges = [7.0, 9.0, 30.0];
+    let parts: Vec<Domain> = (0..12).map(|rank| Domain::new(edges, 2.8, rank, 12).unwrap()).collect();
+    assert_eq!(parts[0].grid, [1, 2, 6]);
+    for k in 0..300 {
+        let x: [f64; 3] = std::array::from_fn(|d| edges[d] * noise(3 * k + d).abs().fract());
+        let owner = parts[0].owner(x);
+        let inside = |part: &&Domain| (0..3).all(|d| (part.low[d]..part.high[d]).contains(&x[d]));
+        assert!(parts.iter().filter(inside).count() == 1 && inside(&&parts[owner]), "{x:?}");
+    }
+    // No atom is deep where the part is thinner than twice the reach.
+    assert!(!parts[0].is_deep([3.5, 4.5, 2.5]));
+    // Images of itself left and right, and of 8 parts around with both of their sides.
+    assert!(parts.iter().all(|part| part.images.iter().all(|image| image.rank < 12) && part.images.len() < 27 * 12));
+    let whole = Domain::new([9.0; 3], 2.8, 0, 1).unwrap();
+    assert_eq!(whole.images.len(), 26);
+    assert_eq!(whole.wrapped([-1e-18, 9.0, 3.0]), Some([0.0, 0.0, 3.0]));
+    assert!(whole.wrapped([-9.5, 0.0, 0.0]).is_none() && whole.wrapped([f64::NAN, 0.0, 0.0]).is_none());
+}
+
+/// Neighbours with larger numbers lie in a slab or the next one; so slabs of one parity share no neighbour.
+#[test]
+fn slabs_of_one_parity_share_no_neighbour() {
+    let cells = [2, 2, 24];
+    let edges = cells.map(|cells| cells as f64 * lattice(0.8442));
+    let domain = Domain::new(edges, 2.8, 0, 1).unwrap();
+    let bins = Bins::new(&domain);
+    let [x, _] = atoms(&Solo, &domain, cells, 0.8442, 1.44);
+    let order = bins.sort(&x, x.len() / 3).order;
+    let x = crate::bins::reordered(&order, &x);
+    let sorted = bins.sort(&x, x.len() / 3);
+    for multiple in [2, 4, 6] {
+        let bounds = bins.slabs(&sorted, multiple).unwrap();
+        assert!((bounds.len() - 1).is_multiple_of(multiple) && bounds[bounds.len() - 1] as usize == x.len() / 3);
+        let slab = |i: usize| bounds.partition_point(|&bound| bound as usize <= i);
+        let points = x.as_chunks::<3>().0;
+        for (i, a) in points.iter().enumerate() {
+            for (j, b) in points.iter().enumerate().skip(i + 1) {
+                let near = (0..3).map(|d| (a[d] - b[d]).powi(2)).sum::<f64>() <= 2.8 * 2.8;
+                assert!(!near || slab(j) - slab(i) <= 1, "{multiple}: {i} {j}");
+            }
+        }
+    }
+    assert!(bins.slabs(&sorted, 32).is_none());
+    let none = bins.sort(&[], 0);
+    assert!(bins.slabs(&none, 2).is_none());
+}
+
+#[test]
+fn numbers_are_written_as_c_does() {
+    for (number, text) in [
+        (1.44, "1.440000e+00"),
+        (-0.18739207, "-1.873921e-01"),
+        (0.0, "0.000000e+00"),
+        (1e100, "1.000000e+100"),
+        (f64::NAN, "NaN"),
+    ] {
+        assert_eq!(exponential(number), text);
+    }
+}

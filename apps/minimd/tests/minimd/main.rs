@@ -1,0 +1,95 @@
+//! The program as a user meets it, alone and, with the feature `mpi`, on ranks.
+
+use support::{json, run};
+
+const PROGRAM: &str = "minifenl-minimd";
+
+/// What miniMD 2662065 (`ref`) prints: `./miniMD_openmpi -s CELLS -n 100`, one rank; step, T, U, P.
+const ORIGINAL: [(&str, [&str; 2]); 4] = [
+    ("2", ["0 1.440000e+00 -6.773368e+00 -5.057658e+00", "100 8.142563e-01 -5.872040e+00 -5.189856e-01"]),
+    ("4", ["0 1.440000e+00 -6.773368e+00 -5.024418e+00", "100 7.510296e-01 -5.748603e+00 1.802117e-01"]),
+    ("6", ["0 1.440000e+00 -6.773368e+00 -5.021076e+00", "100 7.508457e-01 -5.751696e+00 2.653133e-01"]),
+    ("10", ["0 1.440000e+00 -6.773368e+00 -5.019973e+00", "100 7.208599e-01 -5.701261e+00 5.236926e-01"]),
+];
+
+/// The states of an output, without the seconds.
+fn states(out: &str) -> Vec<&str> {
+    let lines = out.lines().filter(|line| line.starts_with(|c: char| c.is_ascii_digit()));
+    lines.filter_map(|line| line.rsplit_once(' ').map(|(state, _)| state.trim_end())).collect()
+}
+
+#[test]
+fn states_are_those_of_the_original_to_its_digits() {
+    for (cells, expected) in ORIGINAL {
+        for rest in
+            [&["--threads", "1"][..], &["--threads", "2", "--lists", "full"], &["--threads", "2", "--sort", "no"]]
+        {
+            let (code, out, err) = run(PROGRAM, &[&["-n", cells], rest].concat());
+            assert_eq!((code, err.as_str()), (0, ""), "{out}");
+            assert_eq!(states(&out), expected, "{cells} {rest:?}");
+        }
+    }
+}
+
+#[cfg(feature = "mpi")]
+#[test]
+fn ranks_print_the_states_of_the_original_once() {
+    use std::process::Command;
+    let on_ranks = |ranks: usize, words: &[&str]| {
+        let mut command: Command = support::mpirun(ranks);
+        command.arg(env!("CARGO_BIN_EXE_minifenl-minimd")).args(["--threads", "1"]).args(words);
+        let output = command.output().expect("mpirun starts");
+        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+        (output.status.code(), text(output.stdout), text(output.stderr))
+    };
+    for (ranks, lists) in [(2, "half"), (3, "half"), (4, "full")] {
+        let (code, out, err) = on_ranks(ranks, &["-n", "6", "--lists", lists]);
+        assert_eq!(code, Some(0), "{err}");
+        assert_eq!(states(&out), ORIGINAL[2].1, "{ranks}");
+        assert_eq!(out.matches("PERF_SUMMARY").count(), 1);
+    }
+    for words in [&["-n", "1"][..], &["-n", "4", "--dt", "1"]] {
+        let (code, _, err) = on_ranks(2, words);
+        let told: Vec<&str> = err.lines().filter(|line| line.starts_with("error: ")).collect();
+        assert!(code == Some(2) && told.len() == 1 && told[0].contains("rank "), "{code:?} {err}");
+    }
+}
+
+#[test]
+fn json_and_the_summary_say_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("run.json");
+    let (code, out, _) =
+        run(PROGRAM, &["-n", "3x4x5", "--steps", "7", "--thermo", "3", "--json", file.to_str().unwrap()]);
+    assert_eq!(code, 0);
+    let report = json(&file);
+    let steps: Vec<u64> = report["states"].as_array().unwrap().iter().map(|at| at["step"].as_u64().unwrap()).collect();
+    assert_eq!((steps, report["atoms"].as_u64()), (vec![0, 3, 6, 7], Some(240)));
+    let summary = out.lines().find(|line| line.starts_with("PERF_SUMMARY ")).unwrap();
+    let rate = report["atom_steps_per_second"].as_f64().unwrap();
+    assert!(
+        summary.contains("lists=half steps=7 atoms=240 ") && summary.ends_with(&format!("={rate:.0}")),
+        "{summary}"
+    );
+}
+
+#[test]
+fn bad_input_is_refused_in_one_line() {
+    for (args, words) in [
+        (&["-n", "0"][..], "expected N or NxNxN"),
+        (&["-n", "4x4"], "expected N or NxNxN"),
+        (&["-n", "601"], "numbers from 1 to 600"),
+        (&["-n", "1"], "the box is 1.680 long"),
+        (&["--steps", "0"], "expected a whole number from 1"),
+        (&["--dt", "nan"], "expected a number from 1e-6"),
+        (&["-n", "3", "--dt", "1"], "atoms are lost"),
+        (&["--threads", "0"], "0 is not in 1.."),
+        (&["--lists", "third"], "third"),
+        (&["--device", "tpu"], "tpu"),
+        (&["-n", "2", "--json", "/no/such/folder/run.json"], "/no/such/folder"),
+    ] {
+        let (code, _, err) = run(PROGRAM, args);
+        assert_eq!(code, 2, "{args:?}: {err}");
+        assert!(err.contains(words) && err.trim_end().lines().count() == 1, "{args:?}: {err}");
+    }
+}
