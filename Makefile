@@ -70,7 +70,7 @@ $(CUDA)/bin/nvdisasm: | $(CUDA)
 
 # Every test runs once, with one set of features, so that nothing is compiled twice; `make lint` compiles the other sets. A test that
 # lacks a GPU adds a line to the file MINIFENL_SKIPPED.
-TESTED := minifenl/mpi,minifenl/faults,minifenl-scaling/mpi
+TESTED := minifenl/mpi,minifenl/faults,minifenl-minimd/mpi,minifenl-scaling/mpi
 test mutants: export LD_LIBRARY_PATH := $(if $(LD_LIBRARY_PATH),$(LD_LIBRARY_PATH):)$(CURDIR)/$(CUDA)/lib
 test mutants: export MINIFENL_PTXAS := $(CURDIR)/$(CUDA)/bin/ptxas
 test mutants: export MINIFENL_NVDISASM := $(CURDIR)/$(CUDA)/bin/nvdisasm
@@ -122,6 +122,7 @@ lint: setup $(TYPOS) ## format, clippy, documentation, spelling, layers
 	    cargo clippy -q --lib --no-default-features --features $$features -- -D warnings; done
 	cargo clippy -q -p minifenl-contractions --all-targets --no-default-features -- -D warnings
 	cargo clippy -q -p minifenl-scaling --all-targets --features mpi -- -D warnings
+	cargo clippy -q -p minifenl-minimd --all-targets --features mpi -- -D warnings
 	RUSTDOCFLAGS=-Dwarnings cargo doc -q --no-deps --lib
 	$(TYPOS)
 	cargo test -q -p minifenl-layers
@@ -191,7 +192,7 @@ dist: setup ## a folder and a tar.gz that run without Rust: programs, tests, ben
 	    cargo bench --bench gpu --bench library_gpu --no-run --message-format=json; } | \
 	    .ci/dist.py $(DIST) minifenl=dist/minifenl-solo minifenl-mpi=dist/minifenl-mpi minifenl-faults=dist/minifenl-faults \
 	    minifenl-contractions=$(TARGET)/release/minifenl-contractions minifenl-scaling=$(TARGET)/release/minifenl-scaling \
-	    minifenl-kernels=$(TARGET)/release/minifenl-kernels
+	    minifenl-kernels=$(TARGET)/release/minifenl-kernels minifenl-minimd=$(TARGET)/release/minifenl-minimd
 	rm dist/minifenl-solo dist/minifenl-mpi dist/minifenl-faults
 
 # Long checks beside `make test`. Each prints its counts; docs/reliability.md says what they found.

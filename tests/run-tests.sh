@@ -11,7 +11,7 @@ export MINIFENL_SKIPPED="$skipped" PROPTEST_RNG_SEED="${PROPTEST_RNG_SEED:-1}"
 for test in tests/*; do
     echo "== $test"
     env "CARGO_BIN_EXE_minifenl-contractions=$PWD/minifenl-contractions" "CARGO_BIN_EXE_minifenl-scaling=$PWD/minifenl-scaling" \
-        "CARGO_BIN_EXE_minifenl-kernels=$PWD/minifenl-kernels" "$test" "$@" 2>&1 | tee -a "$log" | grep -v '\.\.\. ok$'
+        "CARGO_BIN_EXE_minifenl-kernels=$PWD/minifenl-kernels" "CARGO_BIN_EXE_minifenl-minimd=$PWD/minifenl-minimd" "$test" "$@" 2>&1 | tee -a "$log" | grep -v '\.\.\. ok$'
     [ "${PIPESTATUS[0]}" = 0 ] || { failed=1; echo "FAILED: $test"; }
 done
 ./summary.sh "$log" "$skipped" || failed=1

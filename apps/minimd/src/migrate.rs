@@ -41,7 +41,8 @@ pub fn exchange(
         )
     };
     agree(comm, if lost == 0 { Ok(()) } else { Err(Error::Invalid(why())) })?;
-    (x.truncate(3 * kept), v.truncate(3 * kept));
+    x.truncate(3 * kept);
+    v.truncate(3 * kept);
     for (_, numbers) in comm.send_all(leaving)? {
         for atom in numbers.as_chunks::<6>().0 {
             x.extend(atom[..3].iter().map(|&bits| f64::from_bits(bits)));

@@ -13,8 +13,30 @@ pub mod force_functions {
     use minifenl::space::IndexFn;
     use minifenl::space::atomic::{self, AtomicF64};
 
-    fn between(x: &[f64], here: [f64; 3], j: usize) -> [f64; 3] {
-        [here[0] - x[3 * j], here[1] - x[3 * j + 1], here[2] - x[3 * j + 2]]
+    /// The position of an atom; the last coordinate first, so that one check of the length serves all.
+    fn place(x: &[f64], i: usize) -> [f64; 3] {
+        let z = x[3 * i + 2];
+        [x[3 * i], x[3 * i + 1], z]
+    }
+
+    fn between(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
+        [a[0] - b[0], a[1] - b[1], a[2] - b[2]]
+    }
+
+    fn add(f: &[AtomicF64], i: usize, force: [f64; 3]) {
+        atomic::add(&f[3 * i + 2], force[2]);
+        atomic::add(&f[3 * i + 1], force[1]);
+        atomic::add(&f[3 * i], force[0]);
+    }
+
+    fn add_unshared(f: &[AtomicF64], i: usize, force: [f64; 3]) {
+        atomic::add_unshared(&f[3 * i + 2], force[2]);
+        atomic::add_unshared(&f[3 * i + 1], force[1]);
+        atomic::add_unshared(&f[3 * i], force[0]);
+    }
+
+    fn scaled(factor: f64, d: [f64; 3]) -> [f64; 3] {
+        [factor * d[0], factor * d[1], factor * d[2]]
     }
 
     fn square(d: [f64; 3]) -> f64 {
@@ -38,10 +60,10 @@ pub mod force_functions {
     impl IndexFn<1, 2, 1> for Full {
         fn at(&self, i: usize, [x]: [&[f64]; 1], [counts, list]: [&[u32]; 2], [f]: [&[AtomicF64]; 1]) {
             let (first, step) = (i * self.atom_step as usize, self.neighbour_step as usize);
-            let here = [x[3 * i], x[3 * i + 1], x[3 * i + 2]];
+            let here = place(x, i);
             let mut sum = [0.0; 3];
             for k in 0..counts[i] as usize {
-                let d = between(x, here, list[first + k * step] as usize);
+                let d = between(here, place(x, list[first + k * step] as usize));
                 let force = pull(square(d), self.cutoff);
                 for axis in 0..3 {
                     sum[axis] += force * d[axis];
@@ -63,20 +85,18 @@ pub mod force_functions {
     impl IndexFn<1, 2, 1> for Half {
         fn at(&self, i: usize, [x]: [&[f64]; 1], [counts, list]: [&[u32]; 2], [f]: [&[AtomicF64]; 1]) {
             let (first, step) = (i * self.atom_step as usize, self.neighbour_step as usize);
-            let here = [x[3 * i], x[3 * i + 1], x[3 * i + 2]];
+            let here = place(x, i);
             let mut sum = [0.0; 3];
             for k in 0..counts[i] as usize {
                 let j = list[first + k * step] as usize;
-                let d = between(x, here, j);
+                let d = between(here, place(x, j));
                 let force = pull(square(d), self.cutoff);
                 for axis in 0..3 {
                     sum[axis] += force * d[axis];
-                    atomic::add(&f[3 * j + axis], -(force * d[axis]));
                 }
+                add(f, j, scaled(-force, d));
             }
-            for axis in 0..3 {
-                atomic::add(&f[3 * i + axis], sum[axis]);
-            }
+            add(f, i, sum);
         }
     }
 
@@ -94,20 +114,18 @@ pub mod force_functions {
             let slab = 2 * i + self.colour as usize;
             for a in bounds[slab] as usize..bounds[slab + 1] as usize {
                 let (first, step) = (a * self.atom_step as usize, self.neighbour_step as usize);
-                let here = [x[3 * a], x[3 * a + 1], x[3 * a + 2]];
+                let here = place(x, a);
                 let mut sum = [0.0; 3];
                 for k in 0..counts[a] as usize {
                     let j = list[first + k * step] as usize;
-                    let d = between(x, here, j);
+                    let d = between(here, place(x, j));
                     let force = pull(square(d), self.cutoff);
                     for axis in 0..3 {
                         sum[axis] += force * d[axis];
-                        atomic::add_unshared(&f[3 * j + axis], -(force * d[axis]));
                     }
+                    add_unshared(f, j, scaled(-force, d));
                 }
-                for axis in 0..3 {
-                    atomic::add_unshared(&f[3 * a + axis], sum[axis]);
-                }
+                add_unshared(f, a, sum);
             }
         }
     }
@@ -124,11 +142,11 @@ pub mod force_functions {
     impl IndexFn<1, 2, 2> for Energy {
         fn at(&self, i: usize, [x]: [&[f64]; 1], [counts, list]: [&[u32]; 2], [energies, virials]: [&[AtomicF64]; 2]) {
             let (first, step) = (i * self.atom_step as usize, self.neighbour_step as usize);
-            let here = [x[3 * i], x[3 * i + 1], x[3 * i + 2]];
+            let here = place(x, i);
             let (mut energy, mut virial) = (0.0, 0.0);
             for k in 0..counts[i] as usize {
                 let j = list[first + k * step] as usize;
-                let r2 = square(between(x, here, j));
+                let r2 = square(between(here, place(x, j)));
                 if r2 < self.cutoff * self.cutoff {
                     let s6 = (1.0 / r2) * (1.0 / r2) * (1.0 / r2);
                     let share = if j < self.whole as usize { 1.0 } else { 0.5 };
