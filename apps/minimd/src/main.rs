@@ -49,26 +49,36 @@ fn main() -> ExitCode {
     match comm::world() {
         Ok(comm) => {
             comm.abort_on_panic();
-            let done = agree(&*comm, job(&args, &*comm));
-            done.map_or_else(|error| end(&*comm, &error), |()| Exit::Done).into()
+            let done = job(&args, &*comm).inspect_err(|error| end_ranks(&*comm, error));
+            agree(&*comm, done).map_or_else(|error| end(&error), |()| Exit::Done).into()
         }
         Err(error) => program::failure(&error, &mut stderr()).into(),
     }
 }
 
-/// One rank reports an error; the others end with 0, so that a launcher neither ends that rank nor hides its code.
-fn end(comm: &dyn Communicator, error: &Error) -> Exit {
+/// Ends all ranks at an error that this rank met alone, in the midst of the work: the others wait for it.
+fn end_ranks(comm: &dyn Communicator, error: &Error) {
+    if comm.size() > 1 && !matches!(error, Error::Invalid(_) | Error::Elsewhere { .. } | Error::File { .. }) {
+        let _ = writeln!(stderr(), "error: rank {}: {error}", comm.rank());
+        comm.abort(Exit::during_work(error) as i32);
+    }
+}
+
+/// One rank reports an error of all; the others end with 0, so that a launcher neither ends that rank nor hides its code.
+fn end(error: &Error) -> Exit {
     if matches!(error, Error::Elsewhere { .. }) {
         return Exit::Done;
     }
-    let rank = if comm.size() > 1 { format!("rank {}: ", comm.rank()) } else { String::new() };
-    let _ = writeln!(stderr(), "error: {rank}{error}");
-    Exit::before_work(error)
+    let _ = writeln!(stderr(), "error: {error}");
+    Exit::during_work(error)
 }
 
 fn job(args: &Args, comm: &dyn Communicator) -> Result<()> {
     let report = match agree(comm, args.device.choose(comm, false))? {
-        Chosen::Cuda(ordinal) => on(&agree(comm, Cuda::new(ordinal))?, args, comm)?,
+        Chosen::Cuda(ordinal) => {
+            let space = Cuda::new(ordinal).map_err(|error| Error::Invalid(format!("--device: {error}")));
+            on(&agree(comm, space)?, args, comm)?
+        }
         Chosen::Cpu { notice } => {
             if let Some(notice) = notice {
                 show(&format!("# {notice}\n"))?;

@@ -1,6 +1,6 @@
 //! Loops with functions of a user on a GPU against `Serial`.
 
-use super::functions::{Centroid, Gather, Kept, Line, Sum};
+use super::functions::{Centroid, Doubled, Gather, Kept, Line, Listed, Sum};
 use super::{difference, gpu, wave};
 use crate::text::teams;
 use minifenl::space::{ExecutionSpace, Loops, Serial, Team, Teams};
@@ -79,6 +79,16 @@ fn indices_read_anywhere_and_add_to_cells() {
         space.for_indices(n, &gather, [&x_there], [&list_there], [&mut sums_there, &mut out_there]).unwrap();
         Serial.for_indices(n, &gather, [&x], [&list], [&mut sums, &mut out]).unwrap();
         assert!(space.download(&sums_there).unwrap() == sums && space.download(&out_there).unwrap() == out, "{n}");
+        space.for_indices(n, &Doubled {}, [], [], [&mut out_there]).unwrap();
+        Serial.for_indices(n, &Doubled {}, [], [], [&mut out]).unwrap();
+        let pairs: Vec<u32> = list.iter().flat_map(|&i| [i, n as u32 - i]).collect();
+        let (mut counts, mut rows) = (vec![9u32; n + 1], vec![9u32; 2 * n + 1]);
+        let (mut counts_there, mut rows_there) = (space.upload(&counts).unwrap(), space.upload(&rows).unwrap());
+        let (pairs_there, listed) = (space.upload(&pairs).unwrap(), Listed { limit: n as f64 / 2.0 });
+        space.for_indices(n, &listed, [], [&pairs_there], [&mut counts_there, &mut rows_there]).unwrap();
+        Serial.for_indices(n, &listed, [], [&pairs], [&mut counts, &mut rows]).unwrap();
+        assert!(space.download(&out_there).unwrap() == out && space.download(&counts_there).unwrap() == counts, "{n}");
+        assert_eq!(space.download(&rows_there).unwrap(), rows, "{n}");
     }
 }
 

@@ -51,7 +51,7 @@ fn ranks_print_the_states_of_the_original_once() {
     for words in [&["-n", "1"][..], &["-n", "4", "--dt", "1"]] {
         let (code, _, err) = on_ranks(2, words);
         let told: Vec<&str> = err.lines().filter(|line| line.starts_with("error: ")).collect();
-        assert!(code == Some(2) && told.len() == 1 && told[0].contains("rank "), "{code:?} {err}");
+        assert!(code == Some(2) && told.len() == 1, "{code:?} {err}");
     }
 }
 
