@@ -38,14 +38,11 @@ impl FromStr for Cells {
     }
 }
 
-/// Neighbour lists.
+/// Neighbour lists: each pair in one, whose force is added to both atoms, or all neighbours of each atom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Lists {
-    /// half on the CPU, full on a GPU
     Auto,
-    /// Each pair stands in one list; its force is added to both atoms
     Half,
-    /// Each atom lists all its neighbours
     Full,
 }
 
@@ -59,9 +56,7 @@ impl Lists {
 /// Yes or no.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Answer {
-    /// Yes
     Yes,
-    /// No
     No,
 }
 
@@ -85,7 +80,7 @@ pub struct Args {
     /// Length of a time step
     #[arg(long, value_name = "T", default_value = "0.005", value_parser = positive)]
     pub dt: f64,
-    /// Neighbour lists
+    /// Neighbour lists: half has each pair once, full twice; auto is half on the CPU, full on a GPU
     #[arg(long, value_name = "LISTS", default_value = "auto")]
     pub lists: Lists,
     /// Sort atoms by bins with each new neighbour lists

@@ -6,6 +6,11 @@ use crate::space::Space;
 use minifenl::Result;
 use minifenl::space::{Array, Layout, MemorySpace, Slice};
 
+/// Room of each list at first: what a fluid of density 0.84 needs up to 2.8.
+pub fn first_width(is_half: bool) -> usize {
+    if is_half { 64 } else { 112 }
+}
+
 /// Lists of the owned atoms, made anew from time to time.
 #[derive(Debug)]
 pub struct Neighbours<S: Space> {
@@ -30,7 +35,7 @@ impl<S: Space> Neighbours<S> {
     /// Those of the space, here and below.
     pub fn new(space: &S, is_half: bool) -> Result<Self> {
         let (counts, list) = (space.zeros(0)?, space.zeros(0)?);
-        Ok(Neighbours { counts, list, steps: [0.0; 2], is_half, width: if is_half { 64 } else { 112 }, room: 0 })
+        Ok(Neighbours { counts, list, steps: [0.0; 2], is_half, width: first_width(is_half), room: 0 })
     }
 
     /// Lists the neighbours of the first `sorted.corners.len()` atoms up to `reach`.

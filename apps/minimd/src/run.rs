@@ -3,11 +3,13 @@
 use crate::args::Args;
 use crate::domain::Domain;
 use crate::fluid::{Fluid, Method};
+use crate::neighbours::first_width;
 use crate::report::{Line, Report, Seconds};
 use crate::space::Space;
 use crate::start::{atoms, lattice};
 use crate::thermo::State;
 use minifenl::comm::{Communicator, agree};
+use minifenl::space::FreeMemory;
 use minifenl::{Error, Result};
 use std::time::Instant;
 
@@ -22,14 +24,16 @@ pub fn run<S: Space>(
     show: &mut dyn FnMut(&Line) -> Result<()>,
 ) -> Result<Report> {
     let edges = args.cells.0.map(|cells| cells as f64 * lattice(args.density));
+    let is_half = args.lists.is_half(S::SYNCHRONOUS);
+    let count = args.atoms();
+    let free = FreeMemory::now().share(comm.ranks_on_node() as u64);
+    agree(comm, check_memory(count / comm.size(), is_half, free))?;
     let domain = Domain::new(edges, args.cutoff + args.skin, comm.rank(), comm.size())?;
     let start = atoms(comm, &domain, args.cells.0, args.density, args.temperature);
     let own = start[0].len() / 3;
     let none = || format!("no atoms on rank {} of {}: expected fewer ranks or more --cells", comm.rank(), comm.size());
     agree(comm, if own > 0 { Ok(()) } else { Err(Error::Invalid(none())) })?;
-    let count = args.atoms();
     let grid = domain.grid;
-    let is_half = args.lists.is_half(S::SYNCHRONOUS);
     let method = Method { is_half, sorts: args.sort.is_yes(), cutoff: args.cutoff };
     let mut fluid = Fluid::new(space, comm, domain, method, start)?;
     let mut lines = Vec::new();
@@ -73,6 +77,19 @@ pub fn run<S: Space>(
     comm.barrier();
     seconds.total = begin.elapsed().as_secs_f64();
     Ok(Report::new(space, comm.size(), grid, is_half, count, args, lines, seconds))
+}
+
+/// Refuses more atoms of a rank than its free memory holds: lists, and positions, velocities and forces with their copies.
+pub fn check_memory(atoms: usize, is_half: bool, free: u64) -> Result<()> {
+    let lists = 4 * (first_width(is_half) + first_width(is_half) / 8);
+    let needed = atoms as u64 * (300 + lists as u64);
+    let mib = |bytes: u64| format!("{} MiB", bytes >> 20);
+    let error = || Error::TooLarge {
+        what: format!("{atoms} atoms: memory"),
+        needed: mib(needed),
+        limit: format!("{} free", mib(free)),
+    };
+    if needed <= free { Ok(()) } else { Err(error()) }
 }
 
 /// Refuses a state whose atoms cross the reach of their lists within a step, on average, or have no finite speed.

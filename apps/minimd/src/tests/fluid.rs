@@ -2,7 +2,7 @@
 
 use super::thread_ranks::on_ranks;
 use super::{args, gpu, states};
-use crate::run::run;
+use crate::run::{check_memory, run};
 use minifenl::Error;
 use minifenl::comm::Solo;
 use minifenl::space::{Serial, Threads};
@@ -66,7 +66,10 @@ fn what_cannot_go_well_is_refused_in_one_line() {
         let found = refused(words);
         assert!(found.contains(expected) && !found.contains('\n'), "{words:?}: {found}");
     }
-    // Three ranks in a row of 60 share 32 atoms.
+    let large = check_memory(1 << 20, true, 500 << 20).unwrap_err().to_string();
+    assert_eq!(large, "1048576 atoms: memory needs 588 MiB, the limit is 500 MiB free");
+    assert!(check_memory(1 << 20, true, 588 << 20).is_ok() && check_memory(1 << 20, false, 588 << 20).is_err());
+    // Of 60 ranks some have none of 32 atoms.
     let ends = on_ranks(60, |comm| states(&Serial, comm, &["-n", "2"]).unwrap_err());
     let told: Vec<String> =
         ends.iter().filter(|end| !matches!(end, Error::Elsewhere { .. })).map(ToString::to_string).collect();
