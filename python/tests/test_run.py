@@ -1,9 +1,13 @@
 """Runs of the program."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import minifenl
+from minifenl._run import _key
 
 
 def test_a_run_returns_its_report_and_its_field():
@@ -21,6 +25,28 @@ def test_settings_reach_the_deck():
     assert found.report["strategies"]["graph"] == "gather"
 
 
+def test_every_flag_with_a_key_is_a_setting_or_refused():
+    flags = (Path(__file__).parents[2] / "docs" / "flags.md").read_text().split("## Presets")[0]
+    rows = [line.split(" | ") for line in flags.splitlines() if line.startswith("| `--")]
+    pairs = [pair for row in rows for pair in zip(re.findall(r"--([a-z-]+)", row[0]), re.findall(r"`(\w+\.\w+)`", row[1]))]
+    assert len(pairs) > 40
+    for flag, key in pairs:
+        name = flag.replace("-", "_")
+        if name in ("problem", "nodes", "report", "append", "vtk"):
+            for refused in key.replace(".", "__"), name:
+                with pytest.raises((ValueError, TypeError)):
+                    minifenl.run(5, "heat", **{refused: "x.vtu"})
+        else:
+            assert ".".join(_key(name)) == key, flag
+
+
+def test_flags_are_settings_with_and_without_their_section():
+    found = minifenl.run(5, "minife", device="cpu", imbalance=10.0, triad=False, timeout=60.0, preset="fast")
+    assert found.report["problem"]["name"] == "minife" and found.report["verified"] is not None
+    tight = minifenl.run(5, device="cpu", cg_tolerance=1e-12, newton_max=9, graph="sort", triad=False)
+    assert tight.report["strategies"]["graph"] == "sort" and tight.report["verified"]
+
+
 @pytest.mark.parametrize(
     ("settings", "kind", "text"),
     [
@@ -28,6 +54,13 @@ def test_settings_reach_the_deck():
         ({"nodes": 1}, ValueError, "nodes"),
         ({"colour": 1}, ValueError, "colour"),
         ({"cg__colour": 1}, ValueError, "colour"),
+        ({"kind": "poisson"}, ValueError, "kind: expected a flag"),
+        ({"problem__kind": "poisson"}, ValueError, "problem__kind: is the argument problem"),
+        ({"mesh__nodes": [4, 4, 4]}, ValueError, "mesh__nodes: is the argument nodes"),
+        ({"cg_tolerance": 1e-9, "cg__tolerance": 1e-8}, ValueError, "cg_tolerance and cg__tolerance are one setting"),
+        ({"run__report": "a.json"}, ValueError, "run__report: run returns report"),
+        ({"run__vtk": "a.vtu"}, ValueError, "run__vtk: .* writes no file"),
+        ({"append": "a.csv"}, ValueError, "append: .* writes no file"),
         ({"threads": None}, TypeError, "threads"),
         ({"threads": 0}, ValueError, "threads"),
         ({"cg__tolerance": -1.0}, ValueError, "tolerance"),

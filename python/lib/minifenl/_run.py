@@ -12,13 +12,24 @@ from ._minifenl import run as _run
 
 __all__ = ["Run", "run"]
 
-# Section of the deck of each short name.
-_SECTIONS = {
-    "nodes": "mesh", "size": "mesh", "map": "mesh", "element": "mesh",
-    "device": "run", "threads": "run", "preset": "run", "deterministic": "run",
-    "kind": "problem",
-    "preconditioner": "cg",
+# Section and key of a deck for each flag of the program (docs/flags.md).
+_FLAGS = {
+    "nodes_per_rank": "mesh", "element": "mesh", "map": "mesh", "size": "mesh", "imbalance": "mesh",
+    "t_min": "problem", "t_max": "problem", "advection": "problem",
+    "graph": "graph.strategy", "scan": "graph",
+    "fill": "fill.strategy", "kernel": "fill", "workset": "fill", "layout": "fill", "variant": "fill", "jacobian": "fill",
+    "newton_tolerance": "newton.tolerance", "newton_max": "newton.max_iterations", "forcing": "newton",
+    "cg_tolerance": "cg.tolerance", "cg_max": "cg.max_iterations", "cg_iterations": "cg.iterations",
+    "operator": "cg", "solver": "cg", "cg_variant": "cg.variant", "preconditioner": "cg",
+    "format": "matrix", "matrix": "matrix.values", "lanes": "matrix",
+    "device": "run", "share_gpu": "run", "halo": "run", "deterministic": "run", "threads": "run", "timeout": "run",
+    "triad": "run", "preset": "run",
 }  # fmt: skip
+# Keys that a run in Python does not take.
+_REFUSED = {
+    **{("mesh", "nodes"): "is the argument nodes", ("problem", "kind"): "is the argument problem"},
+    **{("run", key): "run returns report, points and field, and writes no file" for key in ("report", "append", "vtk")},
+}
 
 
 class Run(NamedTuple):
@@ -40,10 +51,11 @@ def run(nodes: int | tuple[int, int, int] = 64, problem: str = "heat", **setting
     nodes : int or (int, int, int)
         Nodes along each edge.
     problem : str
-        ``heat``, ``poisson``, ``diffusion`` or ``elasticity``.
+        ``heat``, ``poisson``, ``diffusion``, ``elasticity`` or ``minife`` (docs/problems.md).
     **settings
-        Keys of a deck (docs/flags.md) with their section, ``cg__tolerance=1e-10``; those of section ``mesh`` and ``run``, and
-        ``preconditioner``, also without: ``element="hex27"``, ``device="cpu"``, ``threads=2``, ``preset="fast"``.
+        Flags of the program (docs/flags.md) with underscores, ``cg_tolerance=1e-10``, ``element="hex27"``, ``preset="fast"``,
+        ``device="cpu"``, or keys of a deck with their section, ``cg__tolerance=1e-10``. No files are written: those of ``report``,
+        ``append`` and ``vtk`` are refused.
 
     Returns
     -------
@@ -53,16 +65,17 @@ def run(nodes: int | tuple[int, int, int] = 64, problem: str = "heat", **setting
     Raises
     ------
     ValueError
-        For a setting that is unknown or contradicts another, and for a device that is missing.
+        For a setting that is unknown, given twice or contradicts another, and for a device that is missing.
     RuntimeError
         For a device that fails. A method that does not converge raises nothing: see ``report["verdict"]``.
     """
     deck = {"mesh": {"nodes": [nodes] * 3 if np.isscalar(nodes) else list(nodes)}, "problem": {"kind": problem}}
+    names = {}
     for name, value in settings.items():
-        section, _, key = name.rpartition("__")
-        section = section or _SECTIONS.get(name)
-        if section is None:
-            raise ValueError(f"{name}: expected a key with its section, as cg__tolerance")
+        section, key = _key(name)
+        before = names.setdefault((section, key), name)
+        if before != name:
+            raise ValueError(f"{before} and {name} are one setting: give one of them")
         deck.setdefault(section, {})[key] = value
     text = "".join(
         f"[{section}]\n" + "".join(f"{key} = {_toml(key, value)}\n" for key, value in keys.items())
@@ -70,6 +83,21 @@ def run(nodes: int | tuple[int, int, int] = 64, problem: str = "heat", **setting
     )
     report, points, field = _run(text)
     return Run(json.loads(report), points, field)
+
+
+def _key(name):
+    """Section and key of a setting."""
+    if name in _FLAGS:
+        section, _, key = _FLAGS[name].partition(".")
+        key = key or name
+    else:
+        section, _, key = name.partition("__")
+    why = _REFUSED.get((section, key)) or _REFUSED.get(("run", section))
+    if why is None and not key:
+        why = "expected a flag, as cg_tolerance, or a key of a deck with its section, as cg__tolerance"
+    if why is not None:
+        raise ValueError(f"{name}: {why}")
+    return section, key
 
 
 def _toml(key, value):
