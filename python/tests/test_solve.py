@@ -68,6 +68,23 @@ def test_systems_that_are_not_symmetric(method):
         minifenl.solve(a, b, preconditioner="none", maxiter=50)
 
 
+@pytest.mark.parametrize("method", ["gmres", "bicgstab"])
+def test_amg_helps_nearly_symmetric_systems_and_refuses_others(method):
+    n = 16
+    one, wind = sp.identity(n), sp.diags([-1.0, 1.0], [-1, 1], (n, n))
+
+    def advected(speed):
+        return sp.csr_matrix(laplace(n) + speed * sp.kron(sp.kron(wind, one), one))
+
+    a, b = advected(0.1), np.ones(n**3)
+    by_amg, by_default = minifenl.solve(a, b, method=method, preconditioner="amg"), minifenl.solve(a, b, method=method)
+    assert np.linalg.norm(b - a @ by_amg.x) <= 1.01e-8 * np.linalg.norm(b)
+    assert by_default.iterations > 3 * by_amg.iterations
+    with pytest.raises(RuntimeError, match="positive definite|converge"):
+        minifenl.solve(advected(1.5), b, method=method, preconditioner="amg", maxiter=200)
+    assert minifenl.solve(advected(1.5), b, method=method).iterations > 0
+
+
 def test_a_start_and_an_absolute_tolerance():
     a, b = laplace(5), np.ones(125)
     x = spsolve(a.tocsc(), b)

@@ -34,7 +34,7 @@ def solve(
     atol: float = 0.0,
     maxiter: int = 10000,
     method: str = "cg",
-    preconditioner: str = "amg",
+    preconditioner: str | None = None,
     dofs: int = 1,
     points: ArrayLike | None = None,
     threads: int | None = None,
@@ -55,10 +55,12 @@ def solve(
         Iterations after which the solve fails.
     method : str
         ``cg``, ``gmres`` (restarted after 30), ``bicgstab`` or ``minres`` (symmetric matrices).
-    preconditioner : str
+    preconditioner : str, optional
         ``amg``: a cycle of smoothed aggregation; ``ic0``: incomplete Cholesky factors without fill, for symmetric matrices;
-        ``gauss-seidel``: symmetric, by colours; ``jacobi``; ``none``. That of ``minres`` has to be positive
-        definite: ``none`` where the matrix is not.
+        ``gauss-seidel``: symmetric, by colours; ``jacobi``; ``none``. Without one, ``cg`` and ``minres`` take ``amg``, ``gmres`` and
+        ``bicgstab`` ``jacobi``. That of ``minres`` has to be positive definite: ``none`` where the matrix is not. ``amg`` is made for
+        symmetric positive definite matrices: it also speeds up ``gmres`` and ``bicgstab`` where A is nearly symmetric, such as
+        diffusion with weak advection, and fails or does not converge where it is not.
     dofs : int
         Unknowns per node, one after another in x; for ``amg``.
     points : array_like, (n / 3, 3), optional
@@ -77,7 +79,8 @@ def solve(
         For a matrix that is not square, arrays of other lengths, a diagonal item that is zero or negative with ``amg``, or zero or
         missing with ``ic0`` and ``gauss-seidel``; for a pattern that is not symmetric with these two.
     RuntimeError
-        Where the method does not converge or breaks down; the text has iterations and residual.
+        Where the method does not converge or breaks down; the text has iterations and residual. Where ``amg`` meets a matrix that is
+        not positive definite on its last level.
     KeyboardInterrupt
         Between two iterations, at Ctrl-C; so does the exception of any handler of a signal.
     """
@@ -99,6 +102,8 @@ def solve(
     if matrix.shape[1] != n or b.shape != (n,) or x.shape != (n,) or dofs < 1 or n % dofs:
         raise ValueError(f"A, b, x0, dofs: have shapes {matrix.shape}, {b.shape}, {x.shape} and {dofs}, which do not go together")
     check_threads(threads)
+    if preconditioner is None:
+        preconditioner = "jacobi" if method in ("gmres", "bicgstab") else "amg"
     if maxiter < 0:
         raise ValueError(f"maxiter {maxiter}: expected 0 or more")
     iterations, residual, _ = _solve(
