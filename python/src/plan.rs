@@ -7,7 +7,7 @@ use minifenl::contraction::Sum;
 use minifenl::fill::{Coo, ElementIndices};
 use minifenl::space::Item;
 use num_traits::Zero;
-use numpy::{Element, PyReadonlyArray1, PyReadwriteArray1};
+use numpy::{Complex32, Complex64, Element, PyReadonlyArray1, PyReadwriteArray1};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
@@ -16,6 +16,20 @@ use pyo3::prelude::*;
 enum Values<'py> {
     F64(PyReadonlyArray1<'py, f64>),
     F32(PyReadonlyArray1<'py, f32>),
+    C64(PyReadonlyArray1<'py, Complex64>),
+    C32(PyReadonlyArray1<'py, Complex32>),
+}
+
+/// Evaluates an expression with the values, whatever their type.
+macro_rules! with_values {
+    ($given:expr, $values:ident => $work:expr) => {
+        match $given {
+            Values::F64($values) => $work,
+            Values::F32($values) => $work,
+            Values::C64($values) => $work,
+            Values::C32($values) => $work,
+        }
+    };
 }
 
 /// Sums of values at fixed pairs of indices.
@@ -76,27 +90,17 @@ impl Plan {
     /// Sums values into the entries `out`.
     fn sum_entries(&self, py: Python<'_>, values: Values<'_>, out: Bound<'_, PyAny>) -> PyResult<()> {
         let threads = self.pool.threads()?;
-        match values {
-            Values::F64(values) => {
-                with(py, &values, &out, |values, out| self.coo.sum_entries(&threads, values, Sum::Overwrite, out))
-            }
-            Values::F32(values) => {
-                with(py, &values, &out, |values, out| self.coo.sum_entries(&threads, values, Sum::Overwrite, out))
-            }
-        }
+        with_values!(values, values => with(py, &values, &out, |values, out| {
+            self.coo.sum_entries(&threads, values, Sum::Overwrite, out)
+        }))
     }
 
     /// Sums vectors `[elem, a]`, or one value per pair, into the rows `out`.
     fn sum_rows(&self, py: Python<'_>, values: Values<'_>, out: Bound<'_, PyAny>) -> PyResult<()> {
         let threads = self.pool.threads()?;
-        match values {
-            Values::F64(values) => {
-                with(py, &values, &out, |values, out| self.coo.sum_rows(&threads, values, Sum::Overwrite, out))
-            }
-            Values::F32(values) => {
-                with(py, &values, &out, |values, out| self.coo.sum_rows(&threads, values, Sum::Overwrite, out))
-            }
-        }
+        with_values!(values, values => with(py, &values, &out, |values, out| {
+            self.coo.sum_rows(&threads, values, Sum::Overwrite, out)
+        }))
     }
 }
 

@@ -26,6 +26,8 @@ macro_rules! items {
 }
 // The last one is the coordinates of a point.
 items!(u8, u16, u32, u64, i32, f32, f64, [f64; 3]);
+#[cfg(feature = "complex")]
+items!(num_complex::Complex<f32>, num_complex::Complex<f64>);
 
 /// Smallest array, in bytes, for which huge pages (2 MiB on x86-64) are requested. They need fewer address translations
 /// in streams and gathers, which speeds up a plain sparse product by 10 to 25 %.

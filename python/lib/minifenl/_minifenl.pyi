@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 _Reals = NDArray[np.float64]
 _Indices = NDArray[np.int32] | NDArray[np.int64]
-_Values = NDArray[np.float32] | NDArray[np.float64]
+_Values = NDArray[np.float32] | NDArray[np.float64] | NDArray[np.complex64] | NDArray[np.complex128]
 
 class Plan:
     def __new__(

@@ -122,8 +122,8 @@ class CooPlan:
 
         Parameters
         ----------
-        values : array_like of float32 or float64, (n,) or (elem, a, b)
-            One value per pair of the plan, in its order. Other real types are taken as float64.
+        values : array_like of float32, float64, complex64 or complex128, (n,) or (elem, a, b)
+            One value per pair of the plan, in its order. Other real types are taken as float64, other complex ones as complex128.
         out : scipy.sparse.csr_matrix, optional
             A matrix that this plan returned, whose values are overwritten.
 
@@ -164,9 +164,10 @@ def _indices(name, given, dims):
 
 def _values(given, shape):
     array = np.asarray(given)
-    if array.dtype.kind not in "fiub":
-        raise TypeError(f"values: have type {array.dtype}, expected real numbers")
+    if array.dtype.kind not in "fiubc":
+        raise TypeError(f"values: have type {array.dtype}, expected numbers")
     if array.shape != shape and array.shape != (int(np.prod(shape)),):
         raise ValueError(f"values: have shape {array.shape}, expected {shape}")
-    kind = np.float32 if array.dtype == np.float32 else np.float64
+    wide = np.complex128 if array.dtype.kind == "c" else np.float64
+    kind = array.dtype.type if array.dtype in (np.float32, np.complex64) else wide
     return np.ascontiguousarray(array, kind).reshape(-1)

@@ -197,7 +197,7 @@ fn wrong_sizes_and_indices_are_named() {
     assert!(plan.sum_rows(&Serial, &[1.0; 2], Sum::Into, &mut [0.0; 3]).unwrap_err().to_string().contains("`rows`"));
 }
 
-/// f32 and whole numbers.
+/// f32, whole and complex numbers.
 #[test]
 fn any_number_is_summed() {
     let plan = Coo::new(&Serial, 2, 2, &[1, 0, 1, 1], &[1, 0, 1, 0]).unwrap();
@@ -208,6 +208,12 @@ fn any_number_is_summed() {
     }
     assert_eq!(sums(&plan, [1.0f32, 2.0, 4.0, 8.0]), [2.0, 8.0, 5.0]);
     assert_eq!(sums(&plan, [1u64, 2, 4, 8]), [2, 8, 5]);
+    #[cfg(feature = "complex")]
+    {
+        let complex = |[re, im]: [f64; 2]| num_complex::Complex::new(re, im);
+        let values = [[1.0, 3.0], [2.0, -1.0], [4.0, 0.5], [8.0, 0.0]].map(complex);
+        assert_eq!(sums(&plan, values), [[2.0, -1.0], [8.0, 0.0], [5.0, 3.5]].map(complex));
+    }
 }
 
 /// C^T A C by dense products, from random element matrices whose values are small integers, so that no order rounds.
