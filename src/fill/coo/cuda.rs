@@ -125,12 +125,27 @@ impl CudaCoo {
         sum: Sum,
         matrix: &mut CrsMatrix<f64, CudaMemory>,
     ) -> Result<()> {
-        const NAME: &str = "CudaCoo::set_values";
-        check_length(NAME, "values", values.len(), self.value_count())?;
         let (graph, out) = matrix.values_on_graph();
-        check_copy(NAME, graph, &self.graph)?;
+        check_copy("CudaCoo::set_values", graph, &self.graph)?;
+        self.sum_entries(space, values, sum, out)
+    }
+
+    /// Sums `values` as [`set_values`](Self::set_values), into memory of the caller: one item per entry of the plan's graph.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for arrays of other lengths.
+    pub fn sum_entries(
+        &self,
+        space: &Cuda,
+        values: &CudaArray<f64>,
+        sum: Sum,
+        entries: &mut CudaArray<f64>,
+    ) -> Result<()> {
+        const NAME: &str = "CudaCoo::sum_entries";
         let (count, into) = (self.graph.nnz(), u32::from(sum == Sum::Into));
-        let arguments = arguments![count as u64, &self.first, &self.order, values, into, out];
+        check_length(NAME, "values", values.len(), self.value_count())?;
+        check_length(NAME, "entries", entries.len(), count)?;
+        let arguments = arguments![count as u64, &self.first, &self.order, values, into, entries];
         space.launch(&COO, "sum_values", Grid::cover(count, THREADS), arguments)
     }
 }

@@ -17,6 +17,8 @@ pub struct CudaArray<T: Item> {
     len: usize,
     /// Items that its memory holds.
     capacity: usize,
+    /// Whether another library owns the memory.
+    is_borrowed: bool,
     items: PhantomData<T>,
 }
 
@@ -34,7 +36,12 @@ impl<T: Item> CudaArray<T> {
             sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY => too_large(stream, bytes),
             _ => failed(error, "cuMemAllocAsync"),
         })?;
-        Ok(CudaArray { stream: stream.clone(), pointer, len, capacity: len, items: PhantomData })
+        Ok(CudaArray { stream: stream.clone(), pointer, len, capacity: len, is_borrowed: false, items: PhantomData })
+    }
+
+    /// Takes memory of another library, which stays that library's.
+    pub(super) fn borrowed(stream: &Arc<Stream>, pointer: sys::CUdeviceptr, len: usize) -> Self {
+        CudaArray { stream: stream.clone(), pointer, len, capacity: len, is_borrowed: true, items: PhantomData }
     }
 
     pub(super) fn zeros(stream: &Arc<Stream>, len: usize) -> Result<Self> {
@@ -123,7 +130,7 @@ impl<T: Item> fmt::Debug for CudaArray<T> {
 
 impl<T: Item> Drop for CudaArray<T> {
     fn drop(&mut self) {
-        if self.stream.device.bind().is_ok() {
+        if !self.is_borrowed && self.stream.device.bind().is_ok() {
             // SAFETY: `unfilled` allocated it on this stream.
             let _ = unsafe { result::free_async(self.pointer, self.stream.handle) };
         }

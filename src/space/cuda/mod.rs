@@ -16,6 +16,7 @@ mod cache;
 mod compile;
 mod device;
 mod error;
+mod foreign;
 mod kernels;
 mod launch;
 mod library;

@@ -28,6 +28,11 @@ impl Stream {
         Ok(Stream { device, handle })
     }
 
+    /// Returns the default stream of a GPU.
+    pub fn default_of(device: Arc<Device>) -> Self {
+        Stream { device, handle: std::ptr::null_mut() }
+    }
+
     /// As [`new`](Self::new), with the highest priority.
     pub fn urgent(device: Arc<Device>) -> Result<Self> {
         device.bind()?;
@@ -57,7 +62,8 @@ impl Stream {
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        if self.device.bind().is_ok() {
+        // The default stream is the driver's.
+        if !self.handle.is_null() && self.device.bind().is_ok() {
             // SAFETY: `new` made it; the driver completes the enqueued work first.
             let _ = unsafe { result::stream::destroy(self.handle) };
         }

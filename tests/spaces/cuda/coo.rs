@@ -109,3 +109,33 @@ fn wrong_indices_and_arrays_are_named() {
     let apart = other.set_values(&space, &space.zeros::<f64>(8).unwrap(), Sum::Into, &mut matrix);
     assert!(apart.unwrap_err().to_string().contains("was built apart"));
 }
+
+/// Memory of another space stands in for that of another library.
+#[test]
+fn sums_of_foreign_arrays_have_the_bits_of_the_host() {
+    let Some(owner) = gpu("sums_of_foreign_arrays_have_the_bits_of_the_host") else { return };
+    let space = Cuda::on_default_stream(owner.device().info().ordinal).unwrap();
+    let (i, j, given) = ([2, 0, 2, 2, 3], [1, 0, 1, 2, 2], values(5, 4));
+    let expected = Coo::new(&Serial, 4, 3, &i, &j).unwrap();
+    let mut host = expected.matrix::<f64>().unwrap();
+    expected.set_values(&Serial, &given, Sum::Overwrite, &mut host).unwrap();
+    let plan = CudaCoo::new(&space, 4, 3, &space.upload(&i).unwrap(), &space.upload(&j).unwrap()).unwrap();
+    let (from, to) = (owner.upload(&given).unwrap(), owner.upload(&[f64::NAN; 4]).unwrap());
+    owner.fence().unwrap();
+    let sum = |from: (u64, usize), to: (u64, usize)| {
+        space.with_foreign(from.0, from.1, |from| {
+            space.with_foreign(to.0, to.1, |to| plan.sum_entries(&space, from, Sum::Overwrite, to))
+        })
+    };
+    sum((from.address(), 5), (to.address(), 4)).unwrap();
+    space.fence_all().unwrap();
+    assert_eq!(owner.download(&to).unwrap(), host.values());
+    let elsewhere = (&raw const given[0]) as u64;
+    for address in [0, 1 << 20, elsewhere, from.address() + 4, from.address() + (1 << 40)] {
+        let refused = sum((address, 5), (to.address(), 4)).unwrap_err().to_string();
+        assert!(refused.contains("40 bytes at address"), "{refused}");
+    }
+    let refused = sum((from.address(), 4), (to.address(), 4)).unwrap_err().to_string();
+    assert!(refused.contains("`values` has extents [4], expected [5]"), "{refused}");
+    assert!(space.with_foreign::<f64, _>(from.address(), usize::MAX, |_| Ok(())).is_err());
+}
