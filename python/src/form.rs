@@ -16,10 +16,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 #[pyclass(frozen, module = "minifenl._minifenl")]
 #[derive(Debug)]
 pub struct Form {
-    mesh: Arc<Elements>,
+    pub mesh: Arc<Elements>,
     graph: Arc<CrsGraph>,
     assembly: Mutex<GivenAssembly>,
-    pool: Pool,
+    pub pool: Arc<Pool>,
 }
 
 #[pymethods]
@@ -28,7 +28,7 @@ impl Form {
     #[new]
     fn new(py: Python<'_>, mesh: &Mesh, equation: &str, threads: Option<usize>) -> PyResult<Self> {
         let equation: GivenEquation = equation.parse().map_err(exception)?;
-        let (pool, mesh) = (Pool::new(threads)?, mesh.0.clone());
+        let (pool, mesh) = (Arc::new(Pool::new(threads)?), mesh.0.clone());
         let (threads, Elements { element, elem_node, node_coord }) = (pool.threads()?, &*mesh);
         let planned = py.detach(|| {
             let mut graph = graph::build(&threads, elem_node, node_coord.len(), graph::Strategy::default())?;

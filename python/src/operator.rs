@@ -1,7 +1,8 @@
 //! Jacobians of equations with constant coefficients, applied without a matrix.
 
 use crate::errors::exception;
-use crate::mesh::{Elements, Mesh};
+use crate::form::Form;
+use crate::mesh::Elements;
 use crate::threads::Pool;
 use minifenl::Error;
 use minifenl::element::equations::{Heat, Jacobian, Model, ModelEquation, Poisson, Scalar, WaveElasticity};
@@ -16,7 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct Operator {
     mesh: Arc<Elements>,
     operator: Mutex<HostOperator>,
-    pool: Pool,
+    pool: Arc<Pool>,
 }
 
 /// Returns the model of an equation with these constants.
@@ -38,19 +39,18 @@ fn model(equation: &str, constants: &[f64]) -> Result<Model, Error> {
 
 #[pymethods]
 impl Operator {
-    /// Prepares products at unknowns `[node, component]`; `fixed` is 0 for each free one.
+    /// Prepares products on mesh and threads of a form, at unknowns `[node, component]`; `fixed` is 0 for each free one.
     #[new]
     fn new(
         py: Python<'_>,
-        mesh: &Mesh,
+        form: &Form,
         equation: &str,
         constants: Vec<f64>,
         unknowns: PyReadonlyArray1<'_, f64>,
         fixed: PyReadonlyArray1<'_, u8>,
-        threads: Option<usize>,
     ) -> PyResult<Self> {
         let model = model(equation, &constants).map_err(exception)?;
-        let (pool, mesh) = (Pool::new(threads)?, mesh.0.clone());
+        let (pool, mesh) = (form.pool.clone(), form.mesh.clone());
         let (threads, unknowns, fixed) = (pool.threads()?, unknowns.as_slice()?, fixed.as_slice()?);
         let made = py.detach(|| {
             let (owned, mut residual) = (mesh.node_coord.len(), vec![0.0; unknowns.len()]);

@@ -69,7 +69,7 @@ class Form:
         if equation not in _EQUATIONS:
             raise ValueError(f"equation {equation!r}: expected one of {', '.join(_EQUATIONS)}")
         check_threads(threads)
-        self.mesh, self.equation, self._threads = mesh, equation, threads
+        self.mesh, self.equation = mesh, equation
         self.dofs, known = _EQUATIONS[equation]
         self._coefficients = {}
         self._coefficients = self._with({**{name: default for name, (_, default) in known.items()}, **coefficients})
@@ -156,7 +156,7 @@ class Form:
         mask = np.zeros(self.shape[0], np.uint8)
         if fixed is not None:
             mask[unknown_indices("fixed", fixed, self.shape[0])] = 1
-        made = _Operator(self.mesh._mesh, self.equation, constants, self._unknowns(u), mask, self._threads)
+        made = _Operator(self._form, self.equation, constants, self._unknowns(u), mask)
 
         def product(x):
             y = np.empty(self.shape[0])
