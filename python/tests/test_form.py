@@ -191,6 +191,15 @@ def test_products_without_a_matrix_are_those_of_the_matrix(equation, element):
     assert np.allclose(found[free], (a @ x)[free], atol=1e-12) and (found[rows] == x[rows]).all()
 
 
+@pytest.mark.skipif(not os.path.exists("/proc/self/task"), reason="no list of threads")
+def test_an_operator_has_the_threads_of_its_form():
+    form = Form(Mesh(*cube()), "poisson", threads=3)
+    before, x = len(os.listdir("/proc/self/task")), np.ones(form.shape[0])
+    operators = [form.operator() for _ in range(5)]
+    assert all((operator @ x == operators[0] @ x).all() for operator in operators)
+    assert len(os.listdir("/proc/self/task")) == before
+
+
 def test_scipy_solves_with_an_operator():
     from scipy.sparse.linalg import cg
 
