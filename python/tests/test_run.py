@@ -47,6 +47,11 @@ def test_flags_are_settings_with_and_without_their_section():
     assert tight.report["strategies"]["graph"] == "sort" and tight.report["verified"]
 
 
+def test_runs_on_ranks_are_those_of_the_program():
+    with pytest.raises(RuntimeError, match="no MPI; run the program on ranks: mpirun -n 4 minifenl"):
+        minifenl.run_mpi(object(), 9, "heat", threads=1)
+
+
 @pytest.mark.parametrize(
     ("settings", "kind", "text"),
     [

@@ -11,7 +11,7 @@ from ._dirichlet import dirichlet
 from ._form import Form
 from ._mesh import Mesh
 from ._plan import CooPlan
-from ._run import Run, run
+from ._run import Run, run, run_mpi
 from ._solve import Solution, solve
 
-__all__ = ["CooPlan", "Form", "Mesh", "Run", "Solution", "dirichlet", "run", "solve"]
+__all__ = ["CooPlan", "Form", "Mesh", "Run", "Solution", "dirichlet", "run", "run_mpi", "solve"]

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ._minifenl import run as _run
 
-__all__ = ["Run", "run"]
+__all__ = ["Run", "run", "run_mpi"]
 
 # Section and key of a deck for each flag of the program (docs/flags.md).
 _FLAGS = {
@@ -83,6 +83,20 @@ def run(nodes: int | tuple[int, int, int] = 64, problem: str = "heat", **setting
     )
     report, points, field = _run(text)
     return Run(json.loads(report), points, field)
+
+
+def run_mpi(comm, nodes: int | tuple[int, int, int] = 64, problem: str = "heat", **settings) -> NoReturn:
+    """Refuses a run on MPI ranks: the package is built without MPI, of which each machine has its own.
+
+    The program does such runs: ``make build`` in a checkout of minifenl builds it with the MPI of the machine, and
+    ``mpirun -n 4 target/release/minifenl --nodes 64 --problem heat --report report.json`` writes the report that ``run`` returns.
+
+    Raises
+    ------
+    RuntimeError
+        Always.
+    """
+    raise RuntimeError("run_mpi: this package has no MPI; run the program on ranks: mpirun -n 4 minifenl --nodes 64 --report report.json")
 
 
 def _key(name):
