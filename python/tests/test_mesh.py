@@ -1,5 +1,7 @@
 """Meshes from arrays and from meshio."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -88,6 +90,18 @@ def test_any_arrays_are_a_mesh_or_an_exception(data):
 def test_threads_are_at_least_one():
     with pytest.raises(ValueError, match="threads 0"):
         Mesh(POINTS, CELLS, threads=0)
+
+
+@pytest.mark.parametrize(("number", "element"), [(10, "tet4"), (24, "tet10"), (12, "hex8"), (25, "hex20"), (29, "hex27"), (13, "wedge6"), (26, "wedge15")])
+def test_grids_of_pyvista(number, element):
+    """PyVista gives cells by their numbers in VTK, in numbers of 8 bits."""
+    points, cells = cube(element, 2)
+    grid = SimpleNamespace(points=points.astype("f4"), cells_dict={np.uint8(3): cells[:, :2], np.uint8(number): cells})
+    mesh = Mesh.from_meshio(grid)
+    assert mesh.element == element and (mesh.cells == cells).all()
+    assert np.isclose(Form(mesh, "poisson", source=1.0).assemble()[1].sum(), 1)
+    with pytest.raises(ValueError, match="mesh: has 3, expected one type of hexahedron"):
+        Mesh.from_meshio(SimpleNamespace(points=points, cells_dict={np.uint8(3): cells[:, :2]}))
 
 
 @pytest.mark.parametrize(("kind", "element"), [("tetra", "tet4"), ("tetra10", "tet10"), ("hexahedron20", "hex20"), ("hexahedron27", "hex27")])

@@ -10,8 +10,10 @@ from ._minifenl import Mesh as _Mesh
 
 __all__ = ["Mesh"]
 
-# Volumes by their names in meshio.
-_MESHIO = {"tetra", "tetra10", "hexahedron", "hexahedron20", "hexahedron27", "wedge", "wedge15"}
+# Volumes by their names in meshio and their numbers in VTK.
+_VOLUMES = {
+    "tetra": 10, "tetra10": 24, "hexahedron": 12, "hexahedron20": 25, "hexahedron27": 29, "wedge": 13, "wedge15": 26,
+}  # fmt: skip
 
 
 class Mesh:
@@ -71,19 +73,20 @@ class Mesh:
 
     @classmethod
     def from_meshio(cls, mesh, *, threads: int | None = None) -> Mesh:
-        """Takes points and volumes of a ``meshio.Mesh``; lines and faces are left out.
+        """Takes points and volumes of a ``meshio.Mesh`` or a ``pyvista.UnstructuredGrid``; lines and faces are left out.
 
         Raises
         ------
         ValueError
             For a mesh without volumes or with several types of them, and as the constructor.
         """
-        blocks = [block for block in mesh.cells if block.type in _MESHIO]
-        types = sorted({block.type for block in blocks})
+        names = {number: name for name, number in _VOLUMES.items()}
+        blocks = {str(names.get(kind, kind)): cells for kind, cells in mesh.cells_dict.items()}
+        types = sorted(set(blocks) & set(_VOLUMES))
         if len(types) != 1:
-            found = ", ".join(types or sorted({block.type for block in mesh.cells})) or "nothing"
-            raise ValueError(f"mesh: has {found}, expected one type of {', '.join(sorted(_MESHIO))}")
-        return cls(mesh.points, np.concatenate([block.data for block in blocks]), threads=threads)
+            found = ", ".join(types or sorted(blocks)) or "nothing"
+            raise ValueError(f"mesh: has {found}, expected one type of {', '.join(sorted(_VOLUMES))}")
+        return cls(mesh.points, blocks[types[0]], threads=threads)
 
     def boundary_nodes(self) -> NDArray[np.int64]:
         """Returns the nodes on the boundary, ascending: those of faces that belong to one element only."""
