@@ -3,6 +3,7 @@
 mod dirichlet;
 mod errors;
 mod form;
+mod gpu;
 mod interrupt;
 mod mesh;
 mod operator;
@@ -21,6 +22,8 @@ mod _minifenl {
     use crate::dirichlet::dirichlet;
     #[pymodule_export]
     use crate::form::Form;
+    #[pymodule_export]
+    use crate::gpu::GpuPlan;
     #[pymodule_export]
     use crate::mesh::Mesh;
     #[pymodule_export]

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_matrix
 
+from . import _gpu
 from ._arrays import Pattern, check_threads
 from ._minifenl import Plan
 
@@ -28,6 +29,10 @@ class CooPlan:
         Whether values at negative indices are left out. They are an error otherwise.
     threads : int, optional
         Threads of this plan; as many as the process may use if it is not given. A child process after a fork starts its own.
+    device : str, optional
+        ``"cuda"`` or ``"cuda:K"``: the sums run on a GPU. Indices are arrays of NumPy, or int32 on the GPU; values are float64 on the
+        GPU, arrays of CuPy, PyTorch or any library with ``__cuda_array_interface__``, and are not copied. Needs NVIDIA's driver and
+        runtime compiler (pip's nvidia-cuda-nvrtc, which CuPy's packages have, or that of a CUDA toolkit).
 
     Raises
     ------
@@ -37,6 +42,8 @@ class CooPlan:
         For indices that are no integers.
     MemoryError
         Where memory is short.
+    RuntimeError
+        Where a GPU, its driver or the runtime compiler is missing or fails.
 
     Notes
     -----
@@ -52,9 +59,10 @@ class CooPlan:
         *,
         ignore_negative: bool = False,
         threads: int | None = None,
+        device: str | None = None,
     ):
-        i, j = _indices("i", i, 1), _indices("j", j, 1)
-        self._make(i, j, shape, None, ignore_negative, threads)
+        i, j = _indices("i", i, 1, device), _indices("j", j, 1, device)
+        self._make(i, j, shape, None, ignore_negative, threads, device)
         self._values_shape = i.shape
 
     @classmethod
@@ -66,6 +74,7 @@ class CooPlan:
         *,
         ignore_negative: bool = False,
         threads: int | None = None,
+        device: str | None = None,
     ) -> CooPlan:
         """Plans sums of element matrices.
 
@@ -75,7 +84,7 @@ class CooPlan:
             Rows of each element matrix: its nodes or degrees of freedom.
         columns : array_like of int, (elem, b), optional
             Its columns, if they are others (two spaces).
-        shape, ignore_negative, threads
+        shape, ignore_negative, threads, device
             As for the plan of index pairs.
 
         Returns
@@ -83,27 +92,34 @@ class CooPlan:
         CooPlan
             Its ``csr`` takes matrices (elem, a, b) and its ``vector`` element vectors (elem, a).
         """
-        rows = _indices("rows", rows, 2)
-        columns = rows if columns is None else _indices("columns", columns, 2)
+        rows = _indices("rows", rows, 2, device)
+        columns = rows if columns is None else _indices("columns", columns, 2, device)
         plan = cls.__new__(cls)
         per_elem = (rows.shape[1], columns.shape[1])
-        plan._make(rows.reshape(-1), columns.reshape(-1), shape, per_elem, ignore_negative, threads)
+        plan._make(rows.reshape(-1), columns.reshape(-1), shape, per_elem, ignore_negative, threads, device)
         plan._values_shape = (rows.shape[0], *per_elem)
         return plan
 
-    def _make(self, i, j, shape, per_elem, ignore_negative, threads):
-        if i.dtype != j.dtype:
+    def _make(self, i, j, shape, per_elem, ignore_negative, threads, device):
+        if i.dtype != j.dtype and device is None:
             i, j = i.astype(np.int64, copy=False), j.astype(np.int64, copy=False)
         if not ignore_negative:
             for name, indices in ("i", i), ("j", j):
                 if indices.size and indices.min() < 0:
-                    raise ValueError(f"{name}[{int(np.argmax(indices < 0))}] is negative; ignore_negative=True leaves such values out")
+                    place = f"[{int(np.argmax(indices < 0))}]" if isinstance(indices, np.ndarray) else ": an index"
+                    raise ValueError(f"{name}{place} is negative; ignore_negative=True leaves such values out")
         if shape is None:
             shape = tuple(max(int(indices.max(initial=-1)) + 1, 0) for indices in (i, j))
         if len(shape) != 2 or min(shape) < 0:
             raise ValueError(f"shape {shape}: expected two numbers, 0 or more")
         check_threads(threads)
         self.shape = (int(shape[0]), int(shape[1]))
+        self._gpu = None
+        if device is not None:
+            if threads is not None:
+                raise ValueError("threads: a plan on a GPU has none")
+            self._plan = self._gpu = _gpu.GpuSums(_gpu.ordinal(device), i, j, self.shape, per_elem)
+            return
         self._plan = Plan(i, j, self.shape, per_elem, threads)
         self._pattern = Pattern(self.shape, *self._plan.pattern())
 
@@ -130,15 +146,43 @@ class CooPlan:
         Returns
         -------
         scipy.sparse.csr_matrix
-            With sorted columns and without duplicates. All matrices of a plan share row offsets and columns, which are read-only.
+            With sorted columns and without duplicates. All matrices of a plan share row offsets and columns, which are read-only. On a
+            GPU it is that of ``cupyx.scipy.sparse``, whose arrays have no protection: sums follow the work on CuPy's default stream.
         """
+        if self._gpu is not None:
+            return self._gpu.csr(values, self._values_shape, out)
         values = _values(values, self._values_shape)
         matrix = self._pattern.matrix(values.dtype, out)
         self._plan.sum_entries(values, matrix.data)
         return matrix
 
+    def csr_arrays(self, values: ArrayLike, out=None) -> tuple:
+        """Sums as ``csr`` does, without CuPy.
+
+        Parameters
+        ----------
+        values : array_like
+            As for ``csr``.
+        out : array, (nnz,), optional
+            Values to overwrite; on a GPU an array of any library, of float64.
+
+        Returns
+        -------
+        data, indices, indptr
+            The arrays of the matrix: of NumPy, or with ``__cuda_array_interface__``, as ``torch.as_tensor`` takes them.
+        """
+        if self._gpu is not None:
+            return self._gpu.sum(values, self._values_shape, out), self._gpu.indices, self._gpu.indptr
+        values = _values(values, self._values_shape)
+        data = np.empty(self.nnz, values.dtype) if out is None else out
+        self._plan.sum_entries(values, data)
+        return data, self._pattern.indices, self._pattern.indptr
+
     def vector(self, values: ArrayLike) -> NDArray:
-        """Sums element vectors (elem, a), or one value per pair, into the rows: the right-hand side beside ``csr``."""
+        """Sums element vectors (elem, a), or one value per pair, into the rows: the right-hand side beside ``csr``. Not on a
+        GPU: there a plan with one column does it."""
+        if self._gpu is not None:
+            raise NotImplementedError("vector: not on a GPU; CooPlan(i, zeros, (rows, 1), device=...) sums into rows")
         values = _values(values, self._values_shape[:2])
         rows = np.empty(self.shape[0], values.dtype)
         self._plan.sum_rows(values, rows)
@@ -148,9 +192,12 @@ class CooPlan:
         return f"<CooPlan of {self.shape[0]} x {self.shape[1]} with {self.nnz} entries from {self._plan.value_count} values>"
 
 
-def _indices(name, given, dims):
-    array = np.asarray(given)
-    if array.size == 0:
+def _indices(name, given, dims, device):
+    is_on_gpu = device is not None and _gpu.is_array(given)
+    array = _gpu.Array(name, given, np.int32) if is_on_gpu else np.asarray(given)
+    if array.ndim == dims and is_on_gpu:
+        return array
+    if array.size == 0 and not is_on_gpu:
         array = array.astype(np.int32)
     if array.dtype.kind not in "iu":
         raise TypeError(f"{name}: has type {array.dtype}, expected integers")
