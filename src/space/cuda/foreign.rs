@@ -9,7 +9,6 @@ use super::{Cuda, Item};
 use crate::{Error, Result};
 use cudarc::driver::{result, sys};
 use std::sync::Arc;
-use sys::CUpointer_attribute as Attribute;
 
 impl Cuda {
     /// Returns the default stream of GPU `ordinal`. Its work is in order with that of other libraries, except on streams that they made
@@ -36,7 +35,7 @@ impl Cuda {
     /// stream has done the work; the array must not leave `work`.
     ///
     /// # Errors
-    /// [`Error::Invalid`] unless one allocation on this GPU holds all items; the errors of `work`.
+    /// [`Error::Invalid`] unless the first and the last item are in memory of this GPU; the errors of `work`.
     pub fn with_foreign<T: Item, R>(
         &self,
         address: u64,
@@ -47,29 +46,29 @@ impl Cuda {
         work(&mut CudaArray::borrowed(&self.stream, address, len))
     }
 
-    /// Refuses an address unless the driver knows an allocation on this GPU that has so many bytes from there on.
+    /// Refuses an address unless the driver knows memory of this GPU there and `bytes` further on.
     fn check_foreign(&self, address: u64, bytes: usize, alignment: usize) -> Result<()> {
-        if bytes == 0 {
-            return Ok(());
-        }
+        let Some(before_last) = bytes.checked_sub(1) else { return Ok(()) };
         self.device().bind()?;
-        let (mut ordinal, mut start, mut size) = (-1i32, 0u64, 0usize);
-        let mut which = [
-            Attribute::CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
-            Attribute::CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
-            Attribute::CU_POINTER_ATTRIBUTE_RANGE_SIZE,
-        ];
-        let mut found = [(&raw mut ordinal).cast(), (&raw mut start).cast(), (&raw mut size).cast()];
-        // SAFETY: writes three numbers of the attributes' types; any address may be asked about.
-        unsafe { sys::cuPointerGetAttributes(3, which.as_mut_ptr(), found.as_mut_ptr(), address) }
-            .or_device("cuPointerGetAttributes")?;
-        let is_inside =
-            address >= start && (address - start).checked_add(bytes as u64).is_some_and(|end| end <= size as u64);
-        let is_here = ordinal == self.device().info().ordinal as i32;
-        if is_here && is_inside && address.is_multiple_of(alignment as u64) {
+        let here = self.device().info().ordinal as i32;
+        let is_fine = match address.checked_add(before_last as u64) {
+            Some(last) => gpu_of(address)? == Some(here) && gpu_of(last)? == Some(here),
+            None => false,
+        };
+        if is_fine && address.is_multiple_of(alignment as u64) {
             return Ok(());
         }
-        let what = format!("{bytes} bytes at address {address:#x}");
-        Err(Error::Invalid(format!("{what}: expected aligned memory of GPU {}", self.device().info().ordinal)))
+        Err(Error::Invalid(format!("{bytes} bytes at address {address:#x}: expected aligned memory of GPU {here}")))
+    }
+}
+
+/// Returns the number of the GPU whose memory is at an address. The context is current.
+fn gpu_of(address: u64) -> Result<Option<i32>> {
+    let mut ordinal = -1i32;
+    let which = sys::CUpointer_attribute::CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL;
+    // SAFETY: writes one number; any address may be asked about.
+    match unsafe { sys::cuPointerGetAttribute((&raw mut ordinal).cast(), which, address) } {
+        sys::CUresult::CUDA_ERROR_INVALID_VALUE => Ok(None),
+        other => other.or_device("cuPointerGetAttribute").map(|()| Some(ordinal)),
     }
 }
