@@ -11,7 +11,7 @@
 //! in the contraction, about 4 D^2 8 NN NP before it. An equation whose derivative has no terms of values, such as that of elasticity,
 //! ends k at 3. The entries of a symmetric equation are computed once, for c < d or m <= n, and stored with their mirror images.
 
-use super::integrand::{AtPoints, Integrand, fields};
+use super::integrand::{ANY, AtPoints, Integrand, TETRAHEDRON, fields};
 use super::tiles::Block;
 use super::{ElementBatch, ElementKernel, Evaluate, Wanted};
 use crate::Result;
@@ -174,7 +174,24 @@ fn contract_with<const BL: usize, const BR: usize, const FUSED: bool, const D: u
     lane: usize,
     (matrix, residual): (&mut [[f64; LANES]], &mut [[f64; LANES]]),
 ) {
-    let (left, nodes) = (&at.gradients[..], integrand.tables.nodes);
+    match integrand.tables.nodes {
+        TETRAHEDRON => {
+            contract_of::<BL, BR, FUSED, D, TETRAHEDRON>(integrand, symmetric, at, right, lane, (matrix, residual))
+        }
+        _ => contract_of::<BL, BR, FUSED, D, ANY>(integrand, symmetric, at, right, lane, (matrix, residual)),
+    }
+}
+
+#[inline(always)]
+fn contract_of<const BL: usize, const BR: usize, const FUSED: bool, const D: usize, const NN: usize>(
+    integrand: &Integrand<'_, D>,
+    symmetric: bool,
+    at: &AtPoints<D>,
+    right: &mut [Plain],
+    lane: usize,
+    (matrix, residual): (&mut [[f64; LANES]], &mut [[f64; LANES]]),
+) {
+    let (left, nodes) = (&at.gradients[..], if NN == ANY { integrand.tables.nodes } else { NN });
     for c in 0..D {
         for d in if symmetric { c } else { 0 }..D {
             let slopes = at.points.iter().map(|point| &point.slopes[c][d]);
