@@ -129,7 +129,7 @@ fn sums_of_foreign_arrays_have_the_bits_of_the_host() {
     };
     sum((from.address(), 5), (to.address(), 4)).unwrap();
     space.fence_all().unwrap();
-    assert_eq!(owner.download(&to).unwrap(), host.values());
+    assert_eq!(owner.download(&to).unwrap(), *host.values());
     let elsewhere = (&raw const given[0]) as u64;
     for address in [0, 1 << 20, elsewhere, from.address() + 4, from.address() + (1 << 40)] {
         let refused = sum((address, 5), (to.address(), 4)).unwrap_err().to_string();
