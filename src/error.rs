@@ -13,6 +13,7 @@
 //! ```
 
 use std::borrow::Cow;
+use std::fmt;
 
 /// A result with this crate's [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -85,7 +86,7 @@ pub enum Error {
         determinant: f64,
     },
     /// A linear or nonlinear iteration ended before it reached its tolerance.
-    #[error("{method} did not converge: residual {residual:.3e} > {tolerance:.3e} after {iterations} iterations")]
+    #[error("{method} did not converge: residual {residual:.3e} > {tolerance:.3e} after {}", count(*iterations, "iteration"))]
     NotConverged {
         /// "CG", "GMRES", "BiCGStab", "MINRES" or "Newton".
         method: &'static str,
@@ -206,6 +207,15 @@ pub(crate) fn cut(text: &str, most: usize) -> Cow<'_, str> {
     text.char_indices().nth(most).map_or(Cow::Borrowed(text), |(end, _)| Cow::Owned(format!("{}...", &text[..end])))
 }
 
+/// A number with its noun, in the plural unless it is 1.
+pub fn count(number: impl fmt::Display + PartialEq + From<u8>, noun: &str) -> String {
+    match noun.strip_suffix('y') {
+        _ if number == 1.into() => format!("{number} {noun}"),
+        Some(stem) => format!("{number} {stem}ies"),
+        None => format!("{number} {noun}s"),
+    }
+}
+
 /// Returns `text` in a form that a terminal shows as it is: control characters, line ends and characters that change the
 /// direction of text are replaced by their escapes (`\n`, `\u{1b}`).
 pub fn printable(text: &str) -> Cow<'_, str> {
@@ -311,6 +321,14 @@ pub(crate) fn check_at_least(operation: &'static str, array: &'static str, actua
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_noun_is_in_the_plural_unless_its_number_is_1() {
+        assert_eq!([0, 1, 2].map(|n: usize| count(n, "node")), ["0 nodes", "1 node", "2 nodes"]);
+        assert_eq!([1u64, 5].map(|n| count(n, "entry")), ["1 entry", "5 entries"]);
+        let error = Error::NotConverged { method: "Newton", iterations: 1, residual: 2.0, tolerance: 1.0 };
+        assert!(error.to_string().ends_with(" after 1 iteration"), "{error}");
+    }
 
     #[test]
     fn long_texts_are_cut_between_characters() {

@@ -15,7 +15,6 @@ mod tests;
 mod yaml;
 
 pub use columns::columns;
-pub(super) use columns::count;
 pub use file::ReportFormat;
 pub(super) use header::line;
 pub use phase::{NOISY, PhaseReport, SpreadReport};

@@ -1,7 +1,8 @@
 //! The figure of a sweep: median time per node against nodes, with bands from the 10th to the 90th percentile.
 
-use super::table::{cases, count, parallel, problem, spread};
+use super::table::{cases, parallel, problem, spread};
 use super::{PHASES, Run};
+use minifenl::error::count;
 use minifenl_figure::{Axis, Head, Kind, LineChart, Point, Series, styles};
 
 /// The chart: a line for each phase and value.

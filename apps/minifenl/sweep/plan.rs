@@ -4,6 +4,7 @@ use super::Form;
 use crate::args::Args;
 use crate::args::commands::{Command, Sweep};
 use crate::output::{Output, of_flag};
+use minifenl::error::count;
 use minifenl::files::{NamedFile, check_distinct};
 use minifenl::run::Deck;
 use minifenl::run::program;
@@ -71,7 +72,8 @@ impl Plan {
 /// The sweep for messages; ranks compare it.
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "a sweep of {} sizes, {} trials, {}", self.sizes.len(), self.trials, self.values.join(" "))?;
+        let (sizes, trials) = (count(self.sizes.len(), "size"), count(self.trials, "trial"));
+        write!(f, "a sweep of {sizes}, {trials}, {}", self.values.join(" "))?;
         self.outputs.iter().try_for_each(|(flag, path, _)| write!(f, " {flag} {}", path.display()))
     }
 }

@@ -1,6 +1,7 @@
 //! The runs of a sweep for people, at most 80 columns wide, and as CSV.
 
 use super::{PHASES, Plan, Run};
+use minifenl::error::count;
 use minifenl::run::Report;
 use minifenl::run::report::{SpreadReport, columns};
 
@@ -140,9 +141,4 @@ pub fn csv(runs: &[Run]) -> String {
 fn digits(value: f64) -> String {
     let decimals = (2.0 - value.log10().floor()).clamp(0.0, 6.0) as usize;
     format!("{value:.decimals$}")
-}
-
-/// A number with its noun.
-pub fn count(number: usize, noun: &str) -> String {
-    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }

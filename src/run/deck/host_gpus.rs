@@ -8,7 +8,7 @@
 
 use super::device::{Chosen, Device};
 use crate::comm::{Communicator, equal_on_node};
-use crate::run::report::count;
+use crate::error::count;
 use crate::space::cuda::{NO_GPU, architectures, devices};
 use crate::{Error, Result};
 
@@ -84,7 +84,8 @@ impl Place {
         let Place { wanted, rank, ranks, share, own } = self;
         if let Some(wanted) = wanted.filter(|&wanted| wanted >= gpus) {
             return Err(Error::Device(format!(
-                "cuda:{wanted}: this process sees {gpus} GPUs, and cuda:0 is the first"
+                "cuda:{wanted}: this process sees {}, and cuda:0 is the first",
+                count(gpus, "GPU")
             )));
         }
         if own {
@@ -93,8 +94,9 @@ impl Place {
         let usable = if wanted.is_some() { 1 } else { gpus };
         if ranks > usable && !share {
             return Err(Error::Device(format!(
-                "{ranks} ranks on this host for {}: start one rank per GPU, or let ranks share a GPU with --share-gpu",
-                count(usable as u64, "GPU")
+                "{} on this host for {}: start one rank per GPU, or let ranks share a GPU with --share-gpu",
+                count(ranks, "rank"),
+                count(usable, "GPU")
             )));
         }
         Ok(wanted.unwrap_or(rank % gpus))

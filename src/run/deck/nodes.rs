@@ -1,6 +1,7 @@
 //! Numbers of nodes along the three edges of a box: `64`, `64x48x32` or, in a deck, `[64, 48, 32]`.
 
 use super::shape::parsed;
+use crate::error::count;
 use crate::mesh::nodes_for_ranks;
 use crate::{Error, Result};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -19,7 +20,8 @@ impl Nodes {
         let nodes = Nodes(edges);
         if let Some(edge) = edges.iter().find(|&&edge| edge < 2) {
             return Err(Error::Invalid(format!(
-                "invalid size `{nodes}`: {edge} nodes along an edge, expected 2 or more"
+                "invalid size `{nodes}`: {} along an edge, expected 2 or more",
+                count(*edge, "node")
             )));
         }
         edges.iter().try_fold(1u64, |product, &edge| product.checked_mul(edge)).ok_or_else(|| Error::TooLarge {

@@ -1,15 +1,16 @@
 //! The forecast for people, at most 80 columns wide for boxes of up to 10^9 nodes per rank.
 
 use super::DryRun;
+use crate::error::count;
 use crate::run::deck::Operator;
 use crate::run::forecast::STAGES;
-use crate::run::report::{columns, count, line};
+use crate::run::report::{columns, line};
 
 impl DryRun {
     /// The forecast as text. The last line begins with FITS, TOO LARGE or UNKNOWN.
     pub fn table(&self) -> String {
         let ([x, y, z], largest, with) = (self.points, &self.largest, &self.choices);
-        let (nodes, elements) = (self.nodes, self.elements);
+        let (nodes, elements) = (count(self.nodes, "node"), count(self.elements, "element"));
         let (equals, problem) = match &self.problem {
             None => ("=", String::new()),
             Some(problem) => ("points,", format!("problem     {problem}\n")),
@@ -19,8 +20,7 @@ impl DryRun {
         let (strategies, entries) = match with.operator {
             Operator::MatrixFree => (vec!["operator matrix-free".into(), format!("fill {}", with.fill)], String::new()),
             Operator::Assembled => {
-                let count = sizes.matrix().shape.entries;
-                let entries = if count == 1 { ", 1 entry".into() } else { format!(", {count} entries") };
+                let entries = format!(", {}", count(sizes.matrix().shape.entries, "entry"));
                 let (graph, fill) = (format!("graph {}", with.graph), format!("fill {}", with.fill));
                 (vec![graph, fill, format!("kernel {}", with.kernel)], entries + " of the matrix")
             }
@@ -33,15 +33,15 @@ impl DryRun {
         };
         let mut text = format!(
             "minifenl {}: forecast of a run (--dry-run); nothing is solved\n\
-             {problem}mesh        {x} x {y} x {z} {equals} {nodes} nodes, {elements} elements\n\
+             {problem}mesh        {x} x {y} x {z} {equals} {nodes}, {elements}\n\
              parallel    {} x {} on {}\n\
              {strategies}\
              part        {who}\n            \
              {}, {}\n            \
              {}{entries}\n\n",
             env!("CARGO_PKG_VERSION"),
-            count(self.ranks as u64, "rank"),
-            count(self.threads as u64, "thread"),
+            count(self.ranks, "rank"),
+            count(self.threads, "thread"),
             self.device,
             count(sizes.owned, "node"),
             count(sizes.ghosts, "ghost"),

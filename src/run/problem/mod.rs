@@ -43,6 +43,7 @@ use super::deck::{Choice, Preconditioning, Solver, with_flag};
 use super::{Event, Job};
 use crate::blas::Collective;
 use crate::comm::{Halo, agree};
+use crate::error::count;
 use crate::graph::Graph;
 use crate::solve::{
     CgParams, CgWorkspace, DistributedOperator, Identity, KrylovWorkspace, LinearSystem, Method, NonlinearProblem,
@@ -240,9 +241,9 @@ fn diverged(info: &SolveInfo) -> Option<String> {
     let residual = info.recomputed.map_or(f64::NAN, |found| found.residual);
     (info.reason == Reason::Iterations && residual > info.rhs).then(|| {
         format!(
-            "cg.iterations (--cg-iterations): after {} iterations CG's true residual is {:.1e} times its right-hand side; fewer iterations \
+            "cg.iterations (--cg-iterations): after {} CG's true residual is {:.1e} times its right-hand side; fewer iterations \
              end closer to the solution",
-            info.iterations,
+            count(info.iterations, "iteration"),
             residual / info.rhs
         )
     })

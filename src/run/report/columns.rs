@@ -1,9 +1,4 @@
-//! Text in columns, and numbers with their nouns.
-
-/// A number with its noun, in the plural unless it is 1.
-pub(in crate::run) fn count(number: u64, noun: &str) -> String {
-    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
-}
+//! Text in columns.
 
 /// Aligns columns: the first to the left, the others to the right.
 pub fn columns(header: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {

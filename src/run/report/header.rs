@@ -1,8 +1,8 @@
 //! The lines above the tables of a report: problem, mesh, ranks, strategies, machine and build, within [`WIDTH`] columns.
 
 use super::Report;
-use super::columns::count;
 use crate::element::ElementType;
+use crate::error::count;
 use crate::run::deck::ProblemKind;
 use crate::run::provenance::{BuildReport, GpuReport, MachineReport};
 use crate::sparse::Precision;
@@ -46,7 +46,7 @@ impl Report {
             (Some(low), Some(high), Some(k)) => {
                 vec![format!("T = {low} at zmin"), format!("{high} at zmax"), format!("K = {k:.8}")]
             }
-            _ => vec![problem.name.to_string(), count(problem.components as u64, "unknown") + " per node"],
+            _ => vec![problem.name.to_string(), count(problem.components, "unknown") + " per node"],
         };
         let advection = problem.advection.map(|[x, y, z]| format!("advection {x},{y},{z}"));
         let of_problem = of_problem.into_iter().chain(advection);
@@ -66,7 +66,7 @@ impl Report {
                 format!("spacing {:.4}", mesh.spacing),
             ],
         );
-        let (ranks, threads) = (count(self.ranks as u64, "rank"), count(self.threads as u64, "thread"));
+        let (ranks, threads) = (count(self.ranks, "rank"), count(self.threads, "thread"));
         let device = format!("{ranks} x {threads} on {}", self.device);
         text += &line("parallel", [device].into_iter().chain(self.deterministic.then(|| "deterministic".into())));
         text += &self.partition_line();
@@ -100,7 +100,7 @@ impl Report {
         let uneven = (asked > 0.0).then(|| format!("imbalance {:.1} % (asked {asked} %)", part.imbalance_percent));
         let parts = [
             format!("{} to {} nodes per rank", part.owned_min, part.owned_max),
-            format!("at most {} and {}", count(part.ghosts, "ghost"), count(part.neighbours as u64, "neighbour")),
+            format!("at most {} and {}", count(part.ghosts, "ghost"), count(part.neighbours, "neighbour")),
             format!("{duplicated:.1} % duplicated elements"),
         ];
         line("partition", parts.into_iter().chain(uneven))
@@ -112,8 +112,8 @@ impl Report {
         let MachineReport { host, cpu, sockets, cores, memory_bytes, .. } = &provenance.machine;
         let gib = |bytes: u64| format!("{:.0} GiB", bytes as f64 / f64::from(1 << 30));
         let mut parts = vec![host.clone(), cpu.clone()];
-        parts.extend(cores.map(|cores| count(cores as u64, "core")));
-        parts.extend(sockets.map(|sockets| count(sockets as u64, "socket")));
+        parts.extend(cores.map(|cores| count(cores, "core")));
+        parts.extend(sockets.map(|sockets| count(sockets, "socket")));
         parts.extend(memory_bytes.map(gib));
         let mut text = line("machine", parts);
         if let Some(used) = provenance.other_programs.filter(|used| *used > BUSY) {

@@ -1,8 +1,9 @@
 //! The report for people: aligned columns, units in the header, the verdict last.
 
-use super::columns::{columns, count};
+use super::columns::columns;
 use super::header::line;
 use super::{PairMapReport, PhaseReport, ProblemKind, Report, Solver};
+use crate::error::count;
 
 impl Report {
     /// Returns the report as text, ending with PASS, FAIL or NOT JUDGED.
@@ -142,8 +143,8 @@ impl Report {
         };
         format!(
             "{verdict} {}, {}, max error {:.3e}\n",
-            count(self.newton_iterations as u64, "Newton step"),
-            count(self.cg_iterations as u64, &format!("{} iteration", self.strategies.solver.title())),
+            count(self.newton_iterations, "Newton step"),
+            count(self.cg_iterations, &format!("{} iteration", self.strategies.solver.title())),
             self.error_max,
         )
     }
@@ -159,8 +160,8 @@ fn shown_name(phase: &PhaseReport) -> String {
 fn pair_map(map: &PairMapReport) -> String {
     let load = map.load.map_or(String::new(), |load| format!(", {:.1} % full", 100.0 * load));
     let probe = map.longest_probe.map_or(String::new(), |longest| format!(", longest probe {longest}"));
-    let duplicates = map.duplicates.map_or(String::new(), |count| format!(", {count} duplicates"));
-    let retries = if map.retries == 1 { "1 retry".into() } else { format!("{} retries", map.retries) };
+    let duplicates = map.duplicates.map_or(String::new(), |found| format!(", {}", count(found, "duplicate")));
+    let retries = count(map.retries, "retry");
     let failed = count(map.failed_inserts, "failed insert");
     format!("pair map    {}{load}{probe}{duplicates}\n            {failed}, {retries}\n", count(map.capacity, "slot"))
 }

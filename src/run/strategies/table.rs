@@ -1,7 +1,8 @@
 //! The study of strategies for people, at most 80 columns wide.
 
 use super::{Compared, Promise, StrategyStudy};
-use crate::run::report::{columns, count};
+use crate::error::count;
+use crate::run::report::columns;
 
 const LEGEND: &str = "\
 ms          median of the rounds, slowest rank; a product without its exchange
@@ -21,16 +22,16 @@ impl StrategyStudy {
         let mut text = format!(
             "minifenl {}: all strategies on one mesh, {} each\n\
              problem     {}\n\
-             mesh        {x} x {y} x {z} = {} nodes, {} elements, map {}\n\
+             mesh        {x} x {y} x {z} = {}, {}, map {}\n\
              parallel    {} x {} on {}\n",
             self.version,
-            count(self.rounds as u64, "round"),
+            count(self.rounds, "round"),
             self.problem,
-            self.nodes,
-            self.elements,
+            count(self.nodes, "node"),
+            count(self.elements, "element"),
             self.map,
-            count(self.ranks as u64, "rank"),
-            count(self.threads as u64, "thread"),
+            count(self.ranks, "rank"),
+            count(self.threads, "thread"),
             self.device,
         );
         for step in ["graph", "fill", "product"] {

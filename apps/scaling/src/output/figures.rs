@@ -5,11 +5,12 @@ mod tests;
 
 use super::chart::{Chart, Series};
 use super::document::Block;
-use super::words::{more_rows, threads as in_words};
+use super::words::more_rows;
 use crate::model::Prediction;
 use crate::study::peer::Program;
 use crate::study::plan::Point;
 use crate::study::{Row, Table};
+use minifenl::error::count as in_words;
 use minifenl::run::report::SpreadReport;
 use minifenl_figure::Limit;
 use std::collections::BTreeSet;
@@ -113,7 +114,7 @@ fn series(table: &Table, names: &[(&str, &str)], value: &dyn Fn(&Row, &str) -> O
             let [y, low, high] = value(row, key)?;
             Some([row.point.ranks as f64, y, low, high])
         });
-        let name = if threads.len() > 1 { format!("{name}, {}", in_words(count)) } else { name.to_string() };
+        let name = if threads.len() > 1 { format!("{name}, {}", in_words(count, "thread")) } else { name.to_string() };
         Series { name, is_dashed: count > threads[0], color, points: points.collect() }
     });
     lines.filter(|series| !series.points.is_empty()).collect()
@@ -147,7 +148,11 @@ fn of_uneven(table: &Table) -> Vec<Series> {
                 table.against_even(row).and_then(|(even, _)| Some(1e3 * even.iteration()? * more_rows(even, row)?));
             expected.extend(by_rows.filter(|_| imbalance > 0).map(|y| [x, y, y, y]));
         }
-        let name = if has_threads { format!("{imbalance} %, {}", in_words(threads)) } else { format!("{imbalance} %") };
+        let name = if has_threads {
+            format!("{imbalance} %, {}", in_words(threads, "thread"))
+        } else {
+            format!("{imbalance} %")
+        };
         let by_rows = Series { name: format!("{name}, by rows"), is_dashed: true, color, points: expected };
         series.extend([Series { name, is_dashed: false, color, points: measured }, by_rows]);
     }

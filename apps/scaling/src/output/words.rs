@@ -2,6 +2,7 @@
 
 use crate::model::Prediction;
 use crate::study::{Kind, Row, Study, Table};
+use minifenl::error::count;
 
 /// Noise, in units of the median, above which small differences are not discussed.
 const NOISY: f64 = 0.1;
@@ -130,13 +131,8 @@ fn uneven(table: &Table) -> Option<String> {
         row.imbalance_percent?,
         row.point.imbalance,
         row.point.ranks,
-        threads(row.point.threads),
+        count(row.point.threads, "thread"),
     ))
-}
-
-/// The number of threads with its noun.
-pub fn threads(count: usize) -> String {
-    if count == 1 { "1 thread".into() } else { format!("{count} threads") }
 }
 
 fn iterations(study: &Study, table: &Table) -> Option<String> {
@@ -266,7 +262,7 @@ pub fn model(model: &Prediction) -> String {
         1e6 * fit.per_stage,
         model.fitted.join(", "),
         100.0 * model.error_fitted,
-        threads(model.threads),
+        count(model.threads, "thread"),
     );
     if fit.slowdown < 1.0 {
         text += " A factor of memory below 1 means that caches held part of the data: expected larger boxes for a study of memory bandwidth.";

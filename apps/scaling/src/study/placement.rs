@@ -40,8 +40,10 @@ impl Placement {
             // Masks without an overlap have as many hardware threads together as one by one.
             is_bound &= own == all;
             if wanted > all {
-                let s = if all == 1 { "" } else { "s" };
-                oversubscribed = Some(format!("{wanted} threads share {all} hardware thread{s} of {host}"));
+                oversubscribed = Some(format!(
+                    "{wanted} threads share {} of {host}",
+                    minifenl::error::count(all, "hardware thread")
+                ));
             }
         }
         let binding = match (is_known, is_bound) {
