@@ -1,6 +1,7 @@
 //! Colours of the output, and the conditions under which it has any.
 
 use clap::ColorChoice as Colour;
+use minifenl::run::program::wrapped;
 use std::ffi::OsString;
 
 /// Meaning of a text, which decides its colour.
@@ -50,16 +51,17 @@ pub fn paint(text: &str, tone: Tone, has_colours: bool) -> String {
     if has_colours { format!("\x1b[{code}m{text}\x1b[0m") } else { text.into() }
 }
 
-/// Colours the word PASS or FAIL in the last line of a table; nothing else is changed.
-pub fn paint_verdict(table: &str, has_colours: bool) -> String {
+/// Breaks the last line of a table to `columns`, and colours its word PASS or FAIL; nothing else is changed.
+pub fn paint_verdict(table: &str, has_colours: bool, columns: usize) -> String {
     let last = table.trim_end().rfind('\n').map_or(0, |end| end + 1);
     let (head, line) = table.split_at(last);
+    let line = wrapped(line, columns, 6);
     for (word, tone) in [("PASS", Tone::Good), ("FAIL", Tone::Bad)] {
         if let Some(rest) = line.strip_prefix(word) {
             return format!("{head}{}{rest}", paint(word, tone, has_colours));
         }
     }
-    table.into()
+    format!("{head}{line}")
 }
 
 #[cfg(test)]
@@ -69,10 +71,13 @@ mod tests {
     #[test]
     fn only_the_verdict_of_a_table_has_a_colour() {
         let table = "PASS in a first line\nphase\nPASS: 3 Newton steps\n";
-        assert_eq!(paint_verdict(table, false), table);
-        assert_eq!(paint_verdict(table, true), "PASS in a first line\nphase\n\x1b[1;32mPASS\x1b[0m: 3 Newton steps\n");
-        assert_eq!(paint_verdict("FAIL: no", true), "\x1b[1;31mFAIL\x1b[0m: no");
-        assert_eq!(paint_verdict("phase\nfill\n", true), "phase\nfill\n");
+        assert_eq!(paint_verdict(table, false, 80), table);
+        assert_eq!(
+            paint_verdict(table, true, 80),
+            "PASS in a first line\nphase\n\x1b[1;32mPASS\x1b[0m: 3 Newton steps\n"
+        );
+        assert_eq!(paint_verdict("FAIL: no, no", true, 11), "\x1b[1;31mFAIL\x1b[0m: no,\n      no");
+        assert_eq!(paint_verdict("phase\nfill\n", true, 80), "phase\nfill\n");
     }
 
     #[test]

@@ -124,7 +124,7 @@ pub struct Sweep {
 
 const SWEEP: &str = "\
 Example:
-  minifenl sweep --nodes 16,32,64,128 --compare fill=scatter,gather --figure sweep.svg
+  minifenl sweep --nodes 16,32,64 --compare fill=scatter,gather --figure a.svg
 
 A run that ends with an error ends the sweep; what was measured before is kept.";
 

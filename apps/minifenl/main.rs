@@ -287,7 +287,8 @@ fn job(deck: &Deck, input: Input, comm: &dyn Communicator) -> anyhow::Result<Exi
 
     // 6. The table first, which needs no disk; then the report. What fails now ends this rank alone.
     let shown = if to_stdout {
-        let _ = program::show(&mut stderr(), &told(&report.table()));
+        let told = colour::paint_verdict(&told(&report.table()), false, program::columns_of(stderr()));
+        let _ = program::show(&mut stderr(), &told);
         show(&ReportFormat::Json.text(&report)?)
     } else {
         show(&result(&report.table()))
@@ -319,9 +320,9 @@ fn told(table: &str) -> String {
     }
 }
 
-/// The same with the verdict in colours.
+/// The same with the verdict in colours, broken to the width of the screen.
 fn result(table: &str) -> String {
-    colour::paint_verdict(&told(table), Look::get().colours_output())
+    colour::paint_verdict(&told(table), Look::get().colours_output(), program::columns_of(stdout()))
 }
 
 /// Prints the forecast; a run that does not fit ends as the run itself would.

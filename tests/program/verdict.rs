@@ -1,7 +1,7 @@
 //! The verdict as a user meets it: what passes, what fails with which words and code, and the numbers of known runs.
 
 use serde_json::Value;
-use support::json;
+use support::{json, verdict};
 
 /// Runs on the CPU; returns code, stdout, stderr and the report, `Null` where none was written.
 fn run(args: &str) -> (i32, String, String, Value) {
@@ -38,7 +38,7 @@ fn no_setting_makes_the_verdict_vacuous() {
         ("--nodes 9x9x2 --t-max 1.1", "nothing was solved"),
     ] {
         let (code, out, err, report) = run(args);
-        let last = out.lines().last().unwrap_or("");
+        let last = verdict(&out);
         assert_eq!(code, 3, "{args}: {out}{err}");
         assert!(last.starts_with("FAIL: ") && last.contains(words), "{args}: {last}");
         assert_eq!(report["verified"].as_bool(), Some(false), "{args}");
@@ -60,7 +60,7 @@ fn norms_that_underflow_are_not_converged() {
         ("--nodes 5 --t-min 1e-70 --t-max 2e-70", "CG broke down at iteration 0: p.Ap = 0"),
     ] {
         let (code, out, err, report) = run(args);
-        let last = out.lines().last().unwrap_or("");
+        let last = verdict(&out);
         assert_eq!((code, err.as_str(), report["verified"].as_bool()), (3, "", Some(false)), "{args}: {out}");
         assert!(last.starts_with("FAIL: ") && last.contains(words), "{args}: {last}");
         assert!(report["verdict"][0].as_str().unwrap().contains(words), "{args}");

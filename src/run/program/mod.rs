@@ -7,6 +7,7 @@ mod exit;
 mod others;
 mod status_line;
 mod streams;
+mod width;
 
 pub use command_line::{completions, man_page, parse, parse_from, said, usage};
 pub use exit::Exit;
@@ -14,3 +15,4 @@ pub use others::Others;
 pub(super) use others::{allowed, list};
 pub use status_line::{Look, StatusLine};
 pub use streams::{failure, is_first, show};
+pub use width::{columns_of, wrapped};

@@ -1,5 +1,6 @@
 //! A line on a terminal that shows progress.
 
+use super::columns_of;
 use std::io::{IsTerminal, Stderr, Write, stderr};
 use std::time::{Duration, Instant};
 
@@ -32,16 +33,7 @@ impl StatusLine<Stderr> {
             Ok(terminal) if !terminal.is_empty() && terminal != "dumb" => Look::Rewritten,
             _ => Look::Plain,
         };
-        StatusLine::new(stderr(), look, columns_of_stderr)
-    }
-}
-
-/// Returns the width of the terminal, or that of the variable `COLUMNS`, or 80.
-fn columns_of_stderr() -> usize {
-    let variable = || std::env::var("COLUMNS").ok()?.parse().ok().filter(|columns| *columns > 0);
-    match terminal_size::terminal_size_of(stderr()) {
-        Some((terminal_size::Width(columns), _)) => columns.into(),
-        None => variable().unwrap_or(80),
+        StatusLine::new(stderr(), look, || columns_of(stderr()))
     }
 }
 

@@ -160,7 +160,7 @@ fn what_does_not_converge_has_code_3_and_loses_nothing() {
         let common = ["--nodes", "9", "--device", "cpu", "--threads", "1", "--report", path.to_str().unwrap()];
         let (code, out, err) = run(&[&common[..], &flags].concat());
         assert_eq!(err, "");
-        (code, out.lines().last().unwrap_or("").to_string(), json(&path))
+        (code, support::verdict(&out), json(&path))
     };
     let number = |value: &serde_json::Value| value.as_f64().unwrap();
     let (_, _, whole) = reported(["--cg-max", "2000"]);

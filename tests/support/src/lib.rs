@@ -12,6 +12,6 @@ mod skip;
 pub use device_loops::{Functions, indices_text, items_text, reduction_text};
 pub use launched::{Launched, run_cases};
 pub use mutate::Mutator;
-pub use programs::{json, mpirun, own_session, root, run};
+pub use programs::{json, mpirun, own_session, root, run, verdict};
 pub use random::{Random, noise, random_bits, wave};
 pub use skip::{or_skip, skip};

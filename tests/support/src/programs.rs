@@ -14,6 +14,13 @@ pub fn run(program: &str, args: &[&str]) -> (i32, String, String) {
     (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
 }
 
+/// Returns the verdict at the end of a table, which a program breaks to the width of the screen.
+pub fn verdict(out: &str) -> String {
+    let lines: Vec<&str> = out.lines().collect();
+    let start = lines.iter().rposition(|line| !line.starts_with("      ")).unwrap_or(0);
+    lines[start..].iter().map(|line| line.trim_start()).collect::<Vec<_>>().join(" ")
+}
+
 /// Returns `mpirun` with a number of ranks, to which the program is added. Runs also as root and on fewer cores than ranks.
 pub fn mpirun(ranks: usize) -> std::process::Command {
     let mut command = std::process::Command::new("mpirun");
