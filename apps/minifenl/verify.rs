@@ -1,11 +1,14 @@
 //! `minifenl verify`: a device against the mathematics, a line per check, for people on a new machine.
 
+use crate::look;
 use crate::output::Output;
 use crate::show;
+use minifenl::Error;
 use minifenl::comm::Solo;
-use minifenl::run::program::Exit;
+use minifenl::run::program::{Exit, columns_of, wrapped};
 use minifenl::run::{Check, Deck};
 use serde_json::{Value, json};
+use std::io::stdout;
 
 /// Runs the checks, says how many passed and writes them as a report where asked for; exit code 3 when one did not pass.
 pub fn run(deck: &Deck) -> anyhow::Result<Exit> {
@@ -16,7 +19,14 @@ pub fn run(deck: &Deck) -> anyhow::Result<Exit> {
         let gap = if std::mem::take(&mut is_first) { "" } else { "\n" };
         drop(show(&format!("{gap}{text}\n")));
     };
-    minifenl::run::verify(deck, &mut heading, &mut |check| tally.add(check))?;
+    match minifenl::run::verify(deck, &mut heading, &mut |check| tally.add(check)) {
+        // Neither a failed check nor a mistake of the user.
+        Err(error @ Error::OutOfMemory { .. }) => {
+            look::fail(&error.to_string());
+            return Ok(Exit::Failed);
+        }
+        ended => ended?,
+    }
     let Tally { passed, failed, skipped, checks } = tally;
     let word = if failed == 0 { "PASS" } else { "FAIL" };
     let shown = show(&format!("\n{word}: {passed} passed, {failed} failed, {skipped} not on this device\n"));
@@ -46,8 +56,9 @@ impl Tally {
             Ok(found) => format!("{found:.2}, expected {:.0} +- {:.2}", check.expected, check.bound),
             Err(error) => error.to_string(),
         };
+        let line = format!("  {:<36} {word:<5} {found}", check.name);
         // A reader that went away is no failure of the checks.
-        let _ = show(&format!("  {:<36} {word:<5} {found}\n", check.name));
+        let _ = show(&format!("{}\n", wrapped(&line, columns_of(stdout()), 45)));
         self.checks.push(json!({
             "name": check.name,
             "result": word,

@@ -57,7 +57,7 @@ const PATCH: f64 = 1e-12;
 /// Runs the checks on the deck's device, with its threads and preset. `heading` is told what computes; `seen` is called after each check.
 ///
 /// # Errors
-/// A device that cannot be used.
+/// A device that cannot be used; [`Error::OutOfMemory`] where memory is short for a check, which is named.
 pub fn verify(deck: &Deck, heading: &mut dyn FnMut(&str), seen: &mut dyn FnMut(&Check)) -> Result<()> {
     match deck.run.device.choose(&Solo, false)? {
         #[cfg(feature = "cuda")]
@@ -72,15 +72,20 @@ pub fn verify(deck: &Deck, heading: &mut dyn FnMut(&str), seen: &mut dyn FnMut(&
 
 fn run<S: Job>(space: &S, deck: &Deck, heading: &mut dyn FnMut(&str), seen: &mut dyn FnMut(&Check)) -> Result<()> {
     heading(&format!("stages on {}: largest difference from one thread of the host, relative", space.label()));
-    let mut seen = |name: String, found, expected, bound, is_optional| {
+    let mut seen = |name: String, found: Result<f64>, expected, bound, is_optional| {
+        if let Err(Error::OutOfMemory { wanted, free, .. }) = found {
+            let what = format!("the check `{name}`");
+            return Err(Error::OutOfMemory { rank: None, stage: None, what, wanted, free });
+        }
         seen(&Check { name, found, expected, bound, is_optional });
+        Ok(())
     };
     stages::check(space, &mut |name, bound, found| seen(name, found, 0.0, bound, true))?;
     heading("patch tests: residual of linear fields on twisted elements, relative");
     for (element, _) in ElementType::volumes() {
         for kind in patch::PROBLEMS {
             let found = patch::residual(space, deck, element, kind);
-            seen(format!("{kind} on {element}"), found, 0.0, PATCH, false);
+            seen(format!("{kind} on {element}"), found, 0.0, PATCH, false)?;
         }
     }
     heading("orders: poisson, errors on two meshes");
@@ -90,17 +95,16 @@ fn run<S: Job>(space: &S, deck: &Deck, heading: &mut dyn FnMut(&str), seen: &mut
             let degree = element.degree() as f64;
             for (norm, at, expected) in [("L2", 0, degree + 1.0), ("H1", 1, degree)] {
                 let found = found.clone().map(|orders| orders[at]);
-                seen(format!("{element}, {map}, {norm}"), found, expected, ORDER * expected, false);
+                seen(format!("{element}, {map}, {norm}"), found, expected, ORDER * expected, false)?;
             }
         }
     }
     heading("solvers: largest difference from the solution by CG, with advection by GMRES");
     for (name, found) in solvers::differences(space, deck)? {
-        seen(name, found, 0.0, solvers::BOUND, false);
+        seen(name, found, 0.0, solvers::BOUND, false)?;
     }
     heading("Newton: order of the residuals, heat on twisted elements");
-    seen("heat on hex8".into(), orders::of_newton(space, deck), 2.0, 0.2, false);
-    Ok(())
+    seen("heat on hex8".into(), orders::of_newton(space, deck), 2.0, 0.2, false)
 }
 
 #[cfg(test)]

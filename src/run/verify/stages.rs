@@ -17,12 +17,12 @@ use crate::space::{Array, MemorySpace, Threads};
 use crate::{Result, fill};
 
 /// Runs the checks in the order of a run's stages; `check` takes name, bound and largest difference, relative.
-pub(super) fn check<S: Job>(space: &S, check: &mut dyn FnMut(String, f64, Result<f64>)) -> Result<()> {
+pub(super) fn check<S: Job>(space: &S, check: &mut dyn FnMut(String, f64, Result<f64>) -> Result<()>) -> Result<()> {
     let serial = &Threads::new(1)?;
-    check("vectors".into(), 1e-12, vectors(space, serial));
-    check("mesh tables".into(), 1e-14, tables(space, serial));
+    check("vectors".into(), 1e-12, vectors(space, serial))?;
+    check("mesh tables".into(), 1e-14, tables(space, serial))?;
     for (strategy, name) in graph::Strategy::ALL {
-        check(format!("graph {name}"), 0.0, graphs(space, serial, strategy));
+        check(format!("graph {name}"), 0.0, graphs(space, serial, strategy))?;
     }
     for (kernel, kernel_name) in fill::Kernel::ALL {
         for (strategy, name) in fill::Strategy::ALL {
@@ -32,20 +32,20 @@ pub(super) fn check<S: Job>(space: &S, check: &mut dyn FnMut(String, f64, Result
                 format!("fill {name}, kernel {kernel_name}"),
                 1e-12,
                 steps(space, serial, &deck).map(|steps| steps[0]),
-            );
+            )?;
         }
     }
-    check("cg, one Newton step".into(), 1e-6, steps(space, serial, &deck(|_| {})).map(|steps| steps[1]));
+    check("cg, one Newton step".into(), 1e-6, steps(space, serial, &deck(|_| {})).map(|steps| steps[1]))?;
     for (variant, name) in CgVariant::ALL {
         let deck = deck(|deck| deck.cg.variant = Choice::Given(variant));
-        check(format!("cg {name}, one Newton step"), 1e-6, steps(space, serial, &deck).map(|steps| steps[1]));
+        check(format!("cg {name}, one Newton step"), 1e-6, steps(space, serial, &deck).map(|steps| steps[1]))?;
     }
     let with_aggregates = deck(|deck| deck.cg.preconditioner = Choice::Given(Preconditioning::Algebraic));
-    check("cg with amg, one Newton step".into(), 1e-6, steps(space, serial, &with_aggregates).map(|steps| steps[1]));
-    check("the whole job".into(), 1e-5, job(space, serial));
+    check("cg with amg, one Newton step".into(), 1e-6, steps(space, serial, &with_aggregates).map(|steps| steps[1]))?;
+    check("the whole job".into(), 1e-5, job(space, serial))?;
     for (problem, element) in MODELS {
         for (operator, name) in Operator::ALL {
-            check(format!("{problem} on {element}, {name}"), 1e-5, model(space, serial, (problem, element), operator));
+            check(format!("{problem} on {element}, {name}"), 1e-5, model(space, serial, (problem, element), operator))?;
         }
     }
     Ok(())
