@@ -109,6 +109,16 @@ impl Forecast {
         self
     }
 
+    /// Returns the forecast with copies of results on the host beside each stage but the first.
+    pub(super) fn with_copies<S: Job>(mut self, bytes: u64) -> Self {
+        if S::SYNCHRONOUS {
+            self.stages[1..].iter_mut().for_each(|stage| *stage += bytes);
+        } else {
+            self.staging += bytes;
+        }
+        self
+    }
+
     /// Returns the largest number of bytes over all stages.
     pub fn peak(&self) -> u64 {
         self.stages.into_iter().fold(0, u64::max)

@@ -113,6 +113,7 @@ pub fn strategies_on<S: Job>(
     let mesh = made(space, comm, ElementType::Hex8, part)?;
     let papers = choices::<S>(&Deck::default().resolved(), space.threads(), &sizes);
     let study = Study { space, comm, mesh: &mesh, sizes, free, papers, rounds, nodes: spec.node_count() };
+    study.fits()?;
     progress(Event::Phase("graph"));
     let mut strategies = graphs::measure(&study)?;
     progress(Event::Phase("fill"));

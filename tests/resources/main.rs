@@ -275,7 +275,7 @@ fn free_memory_is_shared_among_the_ranks_of_a_node() {
 #[cfg(target_os = "linux")]
 fn limited(kib: usize, arguments: &str) -> Output {
     let program = assert_cmd::cargo::cargo_bin("minifenl");
-    let command = format!("ulimit -v {kib}; exec \"$0\" --device cpu {arguments}");
+    let command = format!("ulimit -v {kib}; exec \"$0\" {arguments} --device cpu");
     Command::new("bash").args(["-c", &command]).arg(program).output().unwrap()
 }
 
@@ -358,6 +358,33 @@ fn no_limit_of_address_space_aborts_a_run() {
     }
     println!("limits of address space: {} refused, {} verified", ends[0], ends[1]);
     assert!(ends[0] > 3 && ends[1] == 3, "{ends:?}");
+}
+
+/// Memory that runs out is no failed check, and no mistake of the user.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_check_that_lacks_memory_ends_verify_with_code_1() {
+    let _alone = alone();
+    let least = (4..).map(|step| step << 12).find(|&kib| limited(kib, "--version").status.success()).unwrap();
+    let output = limited(least + (24 << 10), "verify --threads 1");
+    let (code, text) = one_line(&output, "verify");
+    assert!(code == 1 && text.starts_with("error: the check `") && text.contains(" needs "), "{code}: {text}");
+    assert!(!String::from_utf8_lossy(&output.stdout).contains("FAIL"), "{output:?}");
+}
+
+/// What does not fit is refused before any strategy is measured, which a study that ends at an array was not.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_study_of_strategies_is_refused_before_it_begins() {
+    let _alone = alone();
+    let least = (4..).map(|step| step << 12).find(|&kib| limited(kib, "--version").status.success()).unwrap();
+    let mut ends = [0; 2];
+    for kib in (0..6).map(|step| least + 4096 * (step + 4)) {
+        let (code, text) = one_line(&limited(kib, "strategies --nodes 24 --threads 1 --rounds 1"), "strategies");
+        assert!(code == 0 || code == 2 && text.contains("this number of nodes"), "{kib} KiB: code {code}: {text}");
+        ends[usize::from(code == 0)] += 1;
+    }
+    assert!(ends.iter().all(|&count| count > 0), "{ends:?}");
 }
 
 #[cfg(target_os = "linux")]

@@ -7,7 +7,9 @@ use crate::run::Job;
 use crate::run::forecast::{Choices, Forecast, Sizes};
 use crate::run::report::SpreadReport;
 use crate::space::FreeMemory;
-use crate::{Error, Result};
+use crate::sparse::Format;
+use crate::{Error, Result, fill, graph};
+use std::hash::{DefaultHasher, Hasher};
 use std::time::Instant;
 
 /// Largest difference of sums of rounded numbers, relative to the largest expected value.
@@ -50,7 +52,7 @@ impl<S: Job> Study<'_, S> {
         mut numbers: impl FnMut(&mut T, &R) -> Result<Numbers>,
     ) -> Result<Compared> {
         let Study { space, comm, .. } = *self;
-        compared.run_bytes = self.fits(choices)?;
+        compared.run_bytes = self.run_bytes(choices);
         let first = prepare().and_then(|mut state| work(&mut state).map(|result| (state, result)));
         // What one rank refuses, no rank measures.
         if failing(comm, matches!(first, Err(Error::Invalid(_)))).is_some() {
@@ -58,6 +60,9 @@ impl<S: Job> Study<'_, S> {
         }
         let (mut state, result) = agree(comm, first)?;
         let first = agree(comm, numbers(&mut state, &result))?;
+        let bits = fingerprint(&first);
+        // One of these results is kept.
+        let reference = reference.get_or_insert(first);
         let mut result = Some(result);
         let mut round = |calls: usize, state: &mut T, result: &mut Option<R>| {
             *result = None;
@@ -77,10 +82,9 @@ impl<S: Job> Study<'_, S> {
         comm.all_max(&mut compared.seconds);
         let last = result.as_ref().map_or(Ok(Numbers::new()), |result| numbers(&mut state, result));
         let last = agree(comm, last)?;
-        let is_repeatable = first.iter().zip(&last).all(|(first, last)| same_bits(first, last));
-        compared.is_repeatable = Some(failing(comm, !is_repeatable).is_none());
+        compared.is_repeatable = Some(failing(comm, fingerprint(&last) != bits).is_none());
         // A maximum may pass over a NaN.
-        let difference = distance(&last, reference.get_or_insert(first));
+        let difference = distance(&last, reference);
         let mut largest = [if difference.is_nan() { f64::INFINITY } else { difference }];
         comm.all_max(&mut largest);
         compared.difference = Some(largest[0]);
@@ -89,14 +93,28 @@ impl<S: Job> Study<'_, S> {
         Ok(compared)
     }
 
-    /// Refuses a strategy that needs more memory than is free. Returns what a run with it needs on all ranks.
-    pub fn fits(&self, choices: &Choices) -> Result<u64> {
-        let forecast = Forecast::of::<S>(&self.sizes, choices);
-        let on_host = FreeMemory::now().share(self.comm.ranks_on_node() as u64);
-        agree(self.comm, forecast.check(self.comm, self.free, on_host))?;
-        let mut bytes = [forecast.peak()];
+    /// Refuses the study if a strategy with the results that are compared needs more memory than is free.
+    pub fn fits(&self) -> Result<()> {
+        let Study { sizes, papers, comm, .. } = self;
+        let graphs = graph::Strategy::ALL.map(|(graph, _)| Choices { graph, ..*papers });
+        let fills = fill::Strategy::ALL
+            .into_iter()
+            .flat_map(|(fill, _)| fill::Kernel::ALL.map(|(kernel, _)| Choices { fill, kernel, ..*papers }));
+        let formats = Format::ALL.map(|(format, _)| Choices { storage: format.into(), ..*papers });
+        let forecasts = graphs.into_iter().chain(fills).chain(formats).map(|all| Forecast::of::<S>(sizes, &all));
+        let Some(largest) = forecasts.max_by_key(Forecast::peak) else { return Ok(()) };
+        // The largest result is that of a graph: the reference, another one, and positions that are on their way to it.
+        let (rows, positions) = (sizes.rows(), 64 * sizes.elems);
+        let copies = 16 * (rows + 1 + sizes.matrix().shape.entries as u64 + positions) + 4 * positions;
+        let on_host = FreeMemory::now().share(comm.ranks_on_node() as u64);
+        agree(*comm, largest.with_copies::<S>(copies).check(*comm, self.free, on_host))
+    }
+
+    /// The bytes that a run needs on all ranks.
+    pub fn run_bytes(&self, choices: &Choices) -> u64 {
+        let mut bytes = [Forecast::of::<S>(&self.sizes, choices).peak()];
         self.comm.all_sum_u64(&mut bytes);
-        Ok(bytes[0])
+        bytes[0]
     }
 }
 
@@ -126,6 +144,9 @@ pub(super) fn waves<S: Job>(study: &Study<'_, S>) -> Vec<f64> {
     (0..study.mesh.map.local_count() as u32).map(|node| wave(study.mesh.global_node(node))).collect()
 }
 
-pub(super) fn same_bits(a: &[f64], b: &[f64]) -> bool {
-    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.to_bits() == b.to_bits())
+/// A number that tells the bits of a result from others.
+pub(super) fn fingerprint(numbers: &Numbers) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    numbers.iter().flatten().for_each(|number| hasher.write_u64(number.to_bits()));
+    hasher.finish()
 }
