@@ -114,7 +114,7 @@ pub fn solution_on<S: Job>(
     let part = share(deck, comm)?;
     let deck = &preconditioned::<S>(deck, part.spec(), comm.size());
     agree(comm, deck.check_matrix::<S>())?;
-    given.without_effect(deck, S::SYNCHRONOUS).iter().for_each(|text| progress(Event::Notice(text)));
+    given.without_effect(deck, S::SYNCHRONOUS, comm.size()).iter().for_each(|text| progress(Event::Notice(text)));
     let free = agree(comm, space.free_bytes(comm))?;
     let case = Case::new(deck, part.spec());
     let (.., needed) = forecast::<S>([comm.rank(), comm.size()], &part, &case, deck, space.threads());

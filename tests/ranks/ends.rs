@@ -185,7 +185,9 @@ fn variables_of_a_launcher_do_not_silence_a_program_that_runs_alone() {
 #[test]
 fn a_limit_changes_no_result() {
     let verdict = |ended: &Ended| {
-        assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""));
+        let is_noted =
+            ended.stderr.starts_with("note: no effect: run.timeout (--timeout): one rank waits for no other");
+        assert!(ended.code == Some(0) && (ended.stderr.is_empty() || is_noted), "{ended:?}");
         ended.stdout.lines().last().unwrap().to_string()
     };
     for ranks in [1, 2, 3] {

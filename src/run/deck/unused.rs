@@ -1,22 +1,28 @@
 //! Settings that change nothing in a run: the run says so, once.
 
-use super::{Choice, Deck, Forcing, with_flag};
+use super::{Choice, Deck, Forcing, RowLanes, with_flag};
 use crate::contraction::Variant;
 use crate::fill::Kernel;
 use crate::space::Scan;
+use crate::sparse::Format;
 
 impl Deck {
-    /// Names the settings of this deck without effect on a run of `ran`, the deck with its choices made. Settings of several ranks are
-    /// no mistake on one.
-    pub(in crate::run) fn without_effect(&self, ran: &Deck, on_host: bool) -> Option<String> {
+    /// Names the settings of this deck without effect on a run of `ran`, the deck with its choices made, on so many ranks.
+    pub(in crate::run) fn without_effect(&self, ran: &Deck, on_host: bool, ranks: usize) -> Option<String> {
         let kernel = ran.element_kernel();
         let (has_worksets, no_worksets) = (kernel == Kernel::Intrepid, format!("kernel {kernel} has no worksets"));
+        let is_alone = ranks == 1;
+        let shares_rows = !on_host && ran.matrix.format.given().is_none_or(|format| format == Format::Crs);
         let rows = [
+            ("mesh.imbalance", is_alone && self.mesh.imbalance != 0.0, "one rank has the whole box"),
+            ("run.halo", is_alone && self.run.halo != Choice::Auto, "one rank exchanges nothing"),
+            ("run.timeout", is_alone && self.run.timeout.is_some(), "one rank waits for no other"),
             ("fill.workset", !has_worksets && self.fill.workset.is_some(), &*no_worksets),
             ("fill.layout", !has_worksets && self.fill.layout != Choice::Auto, &no_worksets),
             ("fill.variant", !has_worksets && self.fill.variant != Variant::Auto, &no_worksets),
             ("fill.variant", has_worksets && on_host && self.fill.variant != Variant::Auto, "only a GPU has variants"),
             ("graph.scan", !on_host && self.graph.scan == Scan::Serial, "the scan of a GPU is parallel"),
+            ("matrix.lanes", !shares_rows && self.matrix.lanes == RowLanes::Warp, "only CRS on a GPU shares rows"),
             ("run.share_gpu", on_host && self.run.share_gpu, "the run is on the cpu"),
             (
                 "newton.forcing",
@@ -62,14 +68,25 @@ mod tests {
                 true,
                 &["newton.forcing (--forcing): only a nonlinear problem"],
             ),
+            ("[matrix]\nlanes = \"warp\"\n", false, false, &[]),
+            ("[matrix]\nlanes = \"warp\"\n", false, true, &["matrix.lanes (--lanes): only CRS on a GPU"]),
+            ("[mesh]\nimbalance = 5\n", false, true, &["mesh.imbalance (--imbalance): one rank has the whole box"]),
+            (
+                "[run]\nhalo = \"mpi\"\ntimeout = 5\n",
+                false,
+                true,
+                &["run.halo (--halo): one rank exchanges nothing", "run.timeout (--timeout): one rank waits"],
+            ),
         ] {
             let mut deck = Deck::parse("deck", text).unwrap();
             if fast {
                 deck.run.preset = Preset::Fast;
             }
-            let found = deck.without_effect(&deck.resolved(), on_host).unwrap_or_default();
+            let found = deck.without_effect(&deck.resolved(), on_host, 1).unwrap_or_default();
             assert_eq!(found.is_empty(), parts.is_empty(), "{text}: {found}");
             assert!(parts.iter().all(|part| found.contains(part)), "{text}: {found}");
+            let of_ranks = deck.without_effect(&deck.resolved(), on_host, 2).unwrap_or_default();
+            assert!(!of_ranks.contains("one rank"), "{text}: {of_ranks}");
         }
     }
 }
