@@ -66,19 +66,19 @@ pub struct Args {
     #[command(flatten)]
     pub flags: Flags,
     /// Print the memory that each stage would need and whether it is free, and stop (no report is written)
-    #[arg(long)]
+    #[arg(long, group = "instead")]
     pub dry_run: bool,
     /// Print the deck that results from the flags, and stop
-    #[arg(long)]
+    #[arg(long, group = "instead")]
     pub dump_deck: bool,
     /// Print registers, memory and occupancy of every kernel on the GPU (--device), and stop
-    #[arg(long)]
+    #[arg(long, group = "instead")]
     pub kernel_info: bool,
     /// Print the man page (roff), and stop
-    #[arg(long)]
+    #[arg(long, group = "instead")]
     pub man: bool,
     /// Print completions for bash, elvish, fish, powershell or zsh, and stop
-    #[arg(long, value_name = "SHELL", hide_possible_values = true)]
+    #[arg(long, value_name = "SHELL", group = "instead", hide_possible_values = true)]
     pub completions: Option<Shell>,
 }
 
@@ -207,14 +207,14 @@ pub struct Flags {
     /// Append a row with the results to a CSV table
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     append: Option<PathBuf>,
-    /// Write mesh, temperature and error for ParaView, one piece per rank: x.vtu, or x.0.vtu and so on with x.pvtu
+    /// Write mesh, solution and error for ParaView into a FILE that ends with .vtu; several ranks write a piece each, and a .pvtu
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     vtk: Option<PathBuf>,
     /// Measure the triad bandwidth and report each phase as a fraction of it [default: if it takes less than 2 % of the run]
-    #[arg(long, overrides_with = "no_triad")]
+    #[arg(long, conflicts_with = "no_triad")]
     triad: bool,
     /// Do not measure the triad bandwidth
-    #[arg(long, overrides_with = "triad")]
+    #[arg(long)]
     no_triad: bool,
     /// Print the verdict only: no progress, notes or table
     #[arg(long, conflicts_with = "verbose")]
