@@ -18,7 +18,7 @@ mod shape;
 mod tests;
 mod unused;
 
-pub(super) use check::with_flag;
+pub(super) use check::{flag, with_flag};
 pub use choice::Choice;
 pub use device::{Chosen, Device};
 pub use lanes::RowLanes;

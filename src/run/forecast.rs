@@ -11,7 +11,7 @@
 //! Without a matrix, an operator takes the place of graph and system. `tests/resources` compares the sums with measured peaks.
 
 use super::Job;
-use super::deck::Operator;
+use super::deck::{Operator, flag};
 use crate::comm::Communicator;
 use crate::fill::{self, AssemblyChoice, Dirichlet, operator_bytes};
 use crate::graph::{self, Strategy as Graph};
@@ -138,7 +138,9 @@ impl Forecast {
         let of_stage = |wanted, free| u128::from(self.nodes) * u128::from(free) / u128::from(wanted);
         let fitting = all().filter(|(_, wanted, _)| *wanted > 0).map(|(_, wanted, free)| of_stage(wanted, free)).min();
         let what = format!(
-            "this number of nodes (--nodes or --nodes-per-rank; about {} on this rank would fit)",
+            "this number of nodes ({} or {}; about {} on this rank would fit)",
+            flag("mesh.nodes"),
+            flag("mesh.nodes_per_rank"),
             fitting.unwrap_or(0)
         );
         let error = Error::OutOfMemory { rank: None, stage: None, what, wanted, free };

@@ -68,6 +68,7 @@ pub(super) fn share(deck: &Deck, comm: &dyn Communicator) -> Result<BoxPart> {
         Error::TooLarge { what, needed, limit } => {
             Error::TooLarge { what: format!("mesh.nodes (--nodes): {what}"), needed, limit }
         }
+        Error::Invalid(ref text) if text.starts_with("imbalance") => of_setting("mesh.imbalance", error),
         error => error,
     });
     agree(comm, part)

@@ -116,10 +116,13 @@ fn stopped(deck: &Deck, error: &Error, newton: &Ended) -> String {
         }
         // GMRES and BiCGStab start again from their last x, and give up where that brings nothing.
         Error::NotConverged { .. } => format!("{error}: it broke down, and restarts reduced the residual no further"),
-        error if is_indefinite && is_solved => format!(
-            "{error}; Newton started from 0 and passed values at which the Jacobian is not positive definite, as it does on coarse \
-             meshes with boundary values far apart; give more nodes along z"
-        ),
+        error if is_indefinite && is_solved => {
+            let text = error.to_string();
+            let cause = [", ", ": expected"].iter().fold(&*text, |text, end| text.split(end).next().unwrap_or(text));
+            format!(
+                "give more nodes along z, or boundary values closer together: Newton passed a Jacobian that is not positive definite ({cause})"
+            )
+        }
         error => error.to_string(),
     }
 }
@@ -275,21 +278,23 @@ mod tests {
             linear: crate::solve::SolveInfo { reason, ..Default::default() },
         };
         let (solved, given) = (step(Reason::RelativeTolerance), step(Reason::Iterations));
-        for (error, steps, names) in [
-            (&breakdown, vec![], false),
-            (&breakdown, vec![solved], true),
-            (&breakdown, vec![solved, given], false),
-            (&Error::Indefinite { pivot: 1, value: -3.0 }, vec![solved], true),
-            (&not_finite("p.Ap", f64::NAN), vec![solved], true),
-            (&not_finite("p.Ap", f64::INFINITY), vec![solved], false),
-            (&not_finite("||r||", f64::NAN), vec![solved], false),
-            (&Error::NotConverged { method: "CG", iterations: 3, residual: 1.0, tolerance: 0.5 }, vec![solved], false),
+        let multigrid = Error::Indefinite { pivot: 1, value: -3.0 };
+        let not_converged = Error::NotConverged { method: "CG", iterations: 3, residual: 1.0, tolerance: 0.5 };
+        for (error, steps, cause) in [
+            (&breakdown, vec![], None),
+            (&breakdown, vec![solved], Some("(CG broke down at iteration 3: p.Ap = -1.000e0 <= 0)")),
+            (&breakdown, vec![solved, given], None),
+            (&multigrid, vec![solved], Some("(multigrid: pivot 1 of the last level is -3e0)")),
+            (&not_finite("p.Ap", f64::NAN), vec![solved], Some("(CG: p.Ap is NaN at iteration 2)")),
+            (&not_finite("p.Ap", f64::INFINITY), vec![solved], None),
+            (&not_finite("||r||", f64::NAN), vec![solved], None),
+            (&not_converged, vec![solved], None),
         ] {
             let found = failure(|n| (n.newton.stopped, n.newton.info.steps) = (Some(error.clone()), steps));
-            assert!(
-                found.starts_with(&error.to_string()) && found.contains("Newton started from 0") == names,
-                "{found}"
-            );
+            match cause {
+                None => assert!(found.starts_with(&error.to_string()), "{found}"),
+                Some(cause) => assert!(found.starts_with("give more nodes") && found.contains(cause), "{found}"),
+            }
         }
     }
 

@@ -273,7 +273,7 @@ fn what_does_not_apply_is_refused_in_one_line() {
             &["--problem", "elasticity", "--advection", "1,0,0"],
             "problem.advection (--advection): 1,0,0: problem.kind (--problem) is elasticity; only",
         ),
-        (&["--problem", "poisson", "--advection", "inf,0,0"], "give three finite numbers"),
+        (&["--problem", "poisson", "--advection", "inf,0,0"], "give three numbers, up to 1e60 in magnitude"),
         (&["--problem", "poisson", "--advection", "1,0,0", "--solver", "cg"], "give auto, gmres or bicgstab"),
         (&["--problem", "poisson", "--advection", "1,0,0", "--preconditioner", "amg"], "amg: needs a symmetric"),
         (&["--operator", "matrix-free", "--preconditioner", "ic0"], "is ic0, and no matrix is stored"),

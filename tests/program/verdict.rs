@@ -72,7 +72,7 @@ fn norms_that_underflow_are_not_converged() {
 /// Newton starts from 0, whose first step passes temperatures below 0 if those of the boundary are far apart.
 #[test]
 fn a_breakdown_names_the_start_of_newton() {
-    let words = "Newton started from 0 and passed values at which the Jacobian is not positive definite";
+    let words = "give more nodes along z, or boundary values closer together: Newton passed a Jacobian that is not positive definite (";
     for args in [
         "--nodes 9 --t-max 300",
         "--nodes 5x5x9 --t-max 300 --preconditioner mg",
@@ -83,9 +83,10 @@ fn a_breakdown_names_the_start_of_newton() {
     ] {
         let (code, out, err, report) = run(args);
         assert_eq!((code, err.as_str()), (3, ""), "{args}");
-        let last = out.lines().last().unwrap();
-        assert!(last.contains(words) && last.contains("; give more nodes along z; "), "{args}: {last}");
-        assert!(report["verdict"][0].as_str().unwrap().contains(words), "{args}");
+        assert!(verdict(&out).starts_with(&format!("FAIL: {words}")), "{args}: {out}");
+        // On a screen no line is longer.
+        assert!(out.lines().all(|line| line.chars().count() <= 80), "{out}");
+        assert!(report["verdict"][0].as_str().unwrap().starts_with(words), "{args}");
     }
     // The advice helps.
     let (code, out, ..) = run("--nodes 5x5x97 --t-max 300");
@@ -219,7 +220,7 @@ fn a_pass_is_never_false() {
     for _ in 0..60 {
         let [x, y, z] = [(); 3].map(|()| draw(&["2", "3", "4", "6", "9"]));
         let (t_min, t_max) =
-            (draw(&["1", "1", "1.5", "1e-3", "1e-150", "1.999"]), draw(&["2", "2", "3", "2e-150", "1e150"]));
+            (draw(&["1", "1", "1.5", "1e-3", "1e-150", "1.999"]), draw(&["2", "2", "3", "2e-150", "1e60"]));
         let [newton, cg] = [(); 2].map(|()| draw(&["1e-7", "1e-8", "1e-7", "0.1", "0.9999", "1e-13"]));
         let length = draw(&["1", "0.001", "30"]);
         let map = draw(&["none", "none", "bubble", "twist"]);

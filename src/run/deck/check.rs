@@ -18,6 +18,9 @@ const MAX_THREADS: (usize, usize) = (64, 4);
 /// Longest limit of a wait, in seconds.
 const MAX_TIMEOUT: f64 = 1e9;
 
+/// Largest temperature and velocity: norms of residuals, which have their squares, stay finite.
+const LARGEST: f64 = 1e60;
+
 /// Flags by their keys, where they are not the last word of the key.
 const FLAGS: &[(&str, &str)] = &[
     ("newton.tolerance", "newton-tolerance"),
@@ -35,11 +38,15 @@ const FLAGS: &[(&str, &str)] = &[
     ("fill.strategy", "fill"),
 ];
 
+/// The flag of a key: `--nodes` of `mesh.nodes`.
+pub(in crate::run) fn flag(key: &str) -> String {
+    let flag = FLAGS.iter().find(|(known, _)| *known == key).map(|(_, flag)| flag.to_string());
+    format!("--{}", flag.unwrap_or_else(|| key.rsplit('.').next().unwrap_or(key).replace('_', "-")))
+}
+
 /// A key with its flag: `mesh.nodes (--nodes)`.
 pub(in crate::run) fn with_flag(key: &str) -> String {
-    let flag = FLAGS.iter().find(|(known, _)| *known == key).map(|(_, flag)| flag.to_string());
-    let flag = flag.unwrap_or_else(|| key.rsplit('.').next().unwrap_or(key).replace('_', "-"));
-    format!("{key} (--{flag})")
+    format!("{key} ({})", flag(key))
 }
 
 fn refuse(key: &str, value: impl Display, why: impl Display) -> Result<()> {
@@ -74,7 +81,8 @@ impl Deck {
             refuse_if(!amplitude.is_finite(), "mesh.map", amplitude, "give a finite amplitude")?;
         }
         for (key, value) in [("problem.t_min", problem.t_min), ("problem.t_max", problem.t_max)] {
-            refuse_if(!is_positive(value), key, value, "give a positive temperature")?;
+            let why = format!("give a positive temperature, up to {LARGEST:e}");
+            refuse_if(!is_positive(value) || value > LARGEST, key, short(value), why)?;
         }
         let why = "equal to problem.t_min: no conductivity solves that";
         refuse_if(problem.t_min == problem.t_max, "problem.t_max", problem.t_max, why)?;
@@ -116,8 +124,9 @@ impl Deck {
             let why = format!("only the problem heat has temperatures, and {} is {kind}", with_flag("problem.kind"));
             refuse_if(kind != ProblemKind::Heat && value != default, key, value, why)?;
         }
-        let is_finite = self.problem.advection.iter().all(|v| v.is_finite());
-        refuse_if(!is_finite, "problem.advection", self.velocity(), "give three finite numbers")?;
+        let is_small = self.problem.advection.iter().all(|v| v.abs() <= LARGEST);
+        let why = format!("give three numbers, up to {LARGEST:e} in magnitude");
+        refuse_if(!is_small, "problem.advection", self.velocity(), why)?;
         let this = self.described();
         let why = format!("only problem heat on hex8 has this kernel, and this is {this}; give auto or table");
         let is_fused = self.fill.kernel == Choice::Given(Kernel::Fused);
@@ -129,7 +138,7 @@ impl Deck {
 
     /// The velocity as `--advection` takes it.
     fn velocity(&self) -> String {
-        self.problem.advection.map(|v| v.to_string()).join(",")
+        self.problem.advection.map(short).join(",")
     }
 
     /// Checks that the Krylov method suits the matrix and the other settings of a solve.
@@ -252,6 +261,11 @@ impl Deck {
         });
         spec?.with_imbalance(self.mesh.imbalance)
     }
+}
+
+/// A number without a hundred zeros.
+fn short(value: f64) -> String {
+    if value.abs() < 1e16 { value.to_string() } else { format!("{value:e}") }
 }
 
 fn positive(key: &str, value: usize) -> Result<()> {

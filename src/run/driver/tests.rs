@@ -3,7 +3,7 @@
 use super::*;
 use crate::Error;
 use crate::comm::Solo;
-use crate::comm::ranks::on_ranks_that_add;
+use crate::comm::ranks::{on_ranks, on_ranks_that_add};
 use crate::fill;
 use crate::run::deck::{Choice, Nodes, Preset};
 use crate::run::report::StrategiesReport;
@@ -105,6 +105,14 @@ fn a_solution_has_the_field_of_its_report_at_owned_nodes_and_at_ghosts() {
     deck.run.threads = Some(2);
     let (one, again) = (solution(&deck, &Solo, &silent).unwrap(), solve(&deck, &Solo, &silent).unwrap());
     assert_eq!((one.field.len(), one.report.error_max), (6 * 5 * 9, again.error_max));
+}
+
+#[test]
+fn an_imbalance_that_leaves_nothing_to_others_names_its_flag() {
+    let mut deck = Deck::default();
+    (deck.mesh.nodes, deck.mesh.imbalance) = (Nodes::new([9; 3]).ok(), 1000.0);
+    let ends = on_ranks(4, |comm| solve_on(&crate::space::Serial, &deck, comm, &silent).unwrap_err().to_string());
+    assert!(ends[0].starts_with("mesh.imbalance (--imbalance): imbalance of 1000 %: nothing is left"), "{ends:?}");
 }
 
 /// Rank 0 owns 19 of 20 nodes: in the first of the growing boxes that it cannot hold, rank 1 has room for its share.

@@ -122,7 +122,7 @@ fn a_jacobian_without_factors_is_a_verdict_on_all_ranks() {
         let reports = on_ranks(ranks, |comm| solve_on(&Serial, &deck, comm, &silent).unwrap());
         for report in &reports {
             assert!(!report.verified && report.verdict == reports[0].verdict, "{:?}", report.verdict);
-            assert!(report.verdict[0].starts_with("IC(0): the pivot of row"), "{:?}", report.verdict);
+            assert!(report.verdict[0].contains("(IC(0): the pivot of row "), "{:?}", report.verdict);
         }
     }
 }

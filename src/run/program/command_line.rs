@@ -3,6 +3,7 @@
 use super::{Exit, failure, show};
 use crate::Error;
 use crate::error::printable;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use std::ffi::OsString;
 use std::io::Write;
 
@@ -37,8 +38,17 @@ pub fn parse_from<P: clap::Parser>(words: Vec<OsString>) -> std::result::Result<
             return error;
         }
         let again = P::try_parse_from(words.iter().map(shown)).err().filter(clap::Error::use_stderr);
-        without_value::<P>(&words).or(again).unwrap_or(error)
+        let error = without_value::<P>(&words).or(again).unwrap_or(error);
+        stray_word::<P>(&error).unwrap_or(error)
     })
+}
+
+/// The error of a word that is no command, behind flags. clap takes it for a command that cannot be used with them.
+fn stray_word<P: clap::CommandFactory>(error: &clap::Error) -> Option<clap::Error> {
+    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else { return None };
+    let mut command = P::command();
+    let is_stray = error.kind() == ErrorKind::ArgumentConflict && command.find_subcommand(word).is_none();
+    is_stray.then(|| command.error(ErrorKind::UnknownArgument, format!("unexpected argument '{word}' found")))
 }
 
 /// The error of a flag that is followed by another one instead of its value. A flag whose values may begin with a hyphen takes that
@@ -57,7 +67,7 @@ fn without_value<P: clap::CommandFactory>(words: &[OsString]) -> Option<clap::Er
         flag(&pair[0]).filter(lacks).map(ToString::to_string)
     })?;
     let said = format!("a value is required for '{lacking}' but none was supplied");
-    Some(command.error(clap::error::ErrorKind::InvalidValue, said))
+    Some(command.error(ErrorKind::InvalidValue, said))
 }
 
 /// Writes help and version to `out`, a mistake as one line to `err`. Both on the first rank only.

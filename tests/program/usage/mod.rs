@@ -89,7 +89,7 @@ const VALUES: [(&str, &[&str], &[&str]); 30] = [
         &["1,1", "1,1,1,1", "0,1,1", "1,,1", "-1,1,1", "nan,1,1", "1,1,inf", "1;1;1", "1,1,1e999"],
     ),
     ("--imbalance", &["0", "12.5", "1e3"], &["-1", "nan", "inf", "1e7", "x", "50%", "--size"]),
-    ("--t-min", &["1", "0.5"], &["nan", "-1", "0", "1e400", "1e-400", "-inf", "--t-max", "1,5"]),
+    ("--t-min", &["1", "0.5"], &["nan", "-1", "0", "1e400", "1e300", "1e-400", "-inf", "--t-max", "1,5"]),
     ("--t-max", &["2", "7.25", "1e3"], &["NaN", "-1", "0", "inf", "-", "1e", "two"]),
     ("--graph", &["auto", "map", "dashmap", "gather", "sort"], &["Sort", "-1", "--fill"]),
     ("--scan", &["auto", "serial", "parallel"], &["Serial", "two-pass", "1"]),
@@ -106,7 +106,7 @@ const VALUES: [(&str, &[&str], &[&str]); 30] = [
     ("--cg-tolerance", &["1e-8", "0.999"], TOLERANCES),
     ("--cg-max", &["1", "2000"], COUNTS),
     ("--operator", &["assembled"], &["matrix", "Assembled", "auto", "-1"]),
-    ("--advection", &["0,0,0"], &["1", "1,2", "1,2,3,4", "x,y,z", "nan,0,0"]),
+    ("--advection", &["0,0,0"], &["1", "1,2", "1,2,3,4", "x,y,z", "nan,0,0", "0,-1e300,0"]),
     ("--solver", &["auto", "cg"], &["CG", "mg", "Gmres", "-1"]),
     ("--cg-variant", &["auto", "classic", "single-reduction"], &["gear", "pipelined", "Classic", "-1"]),
     (
@@ -295,6 +295,15 @@ fn mistakes_read_as_they_should() {
         (&["--cg-tolerance", "x"], "invalid value 'x' for '--cg-tolerance <TOL>': expected a number"),
         (&["--size", "1,1"], "invalid value '1,1' for '--size <X,Y,Z>': expected three numbers X,Y,Z"),
         (&["--size", "0,1,1"], "mesh.size (--size): 0: give positive numbers"),
+        (&["--nodes", "8", "16"], "unexpected argument '16' found"),
+        (&["--t-max", "1e300"], "problem.t_max (--t-max): 1e300: give a positive temperature, up to 1e60"),
+        (
+            &["--advection", "1,1e300,0"],
+            "problem.advection (--advection): 1,1e300,0: give three numbers, up to 1e60 in magnitude",
+        ),
+        (&["--triad", "--no-triad"], "the argument '--triad' cannot be used with '--no-triad'"),
+        (&["--dump-deck", "--dry-run"], "the argument '--dump-deck' cannot be used with '--dry-run'"),
+        (&["--kernel-info", "--dump-deck"], "the argument '--kernel-info' cannot be used with '--dump-deck'"),
         (
             &["--map", "\u{1b}[31mred"],
             "invalid value '\\u{1b}[31mred' for '--map <MAP>': invalid coordinate map `\\u{1b}[31mred`: expected none, bubble[:amplitude] or twist[:amplitude]",
