@@ -10,10 +10,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Share of the total from which a phase is judged.
 pub const SHARE: f64 = 0.05;
-/// Longest value that the table shows, in characters.
-const SHOWN: usize = 19;
-/// Keys that may differ between runs of one kind: results, dates, and names of files.
-const RESULTS: [&str; 11] = [
+/// Columns of the table.
+const WIDTH: usize = 80;
+/// Characters that the table shows of a value: at least, at most.
+const SHOWN: [usize; 2] = [12, 22];
+/// Keys that may differ between runs of one kind: results, reasons, dates, and names of files.
+const RESULTS: [&str; 12] = [
     "date",
     "error_",
     "algebraic_error",
@@ -25,9 +27,21 @@ const RESULTS: [&str; 11] = [
     "provenance.deck.run.report",
     "provenance.deck.run.append",
     "phases",
+    "strategies.format_reason",
 ];
 /// Keys of algorithms that only some runs use: they are compared where both runs have them.
 const OF_ALGORITHMS: [&str; 3] = ["levels", "pair_map", "strategies.contractions"];
+
+/// Keys of the deck that may be left to the preset, and the keys that say what was chosen.
+const CHOSEN: [[&str; 2]; 7] = [
+    ["graph.strategy", "graph"],
+    ["graph.scan", "scan"],
+    ["fill.strategy", "fill"],
+    ["fill.kernel", "kernel"],
+    ["cg.variant", "cg"],
+    ["cg.preconditioner", "preconditioner"],
+    ["matrix.format", "format"],
+];
 
 /// A phase in two reports.
 #[derive(Clone, Debug, PartialEq)]
@@ -157,11 +171,11 @@ impl Comparison {
         });
         let mut text = columns(&["phase", "A seconds", "B seconds", "B/A", ""], rows);
         if !self.differences.is_empty() {
+            let longest = self.differences.iter().map(|[key, ..]| key.chars().count()).max().unwrap_or(0);
+            let most = (WIDTH.saturating_sub(longest + 4) / 2).clamp(SHOWN[0], SHOWN[1]);
+            let row = |[key, a, b]: &[String; 3]| vec![key.clone(), shown(a, most), shown(b, most)];
             text += "\n";
-            text += &columns(
-                &["differs", "A", "B"],
-                self.differences.iter().map(|[key, a, b]| vec![key.clone(), shown(a), shown(b)]),
-            );
+            text += &columns(&["differs", "A", "B"], self.differences.iter().map(row));
         }
         let [a, b] = self.verdicts.map(Verdict::word);
         let note = self.other_problem().map_or(String::new(), |key| {
@@ -173,18 +187,19 @@ impl Comparison {
     }
 }
 
-/// A value cut to the width of the table, without control characters; numbers to six digits.
-fn shown(text: &str) -> String {
+/// A value cut to `most` characters, without control characters; numbers to six digits.
+fn shown(text: &str, most: usize) -> String {
     if let Ok(number) = text.parse::<f64>()
         && text.len() > 10
     {
         let is_plain = (1e-3..1e7).contains(&number.abs());
         return if is_plain { format!("{number:.6}") } else { format!("{number:.5e}") };
     }
-    let mut characters = text.chars();
-    let cut: String = characters.by_ref().take(SHOWN).collect();
-    let more = if characters.next().is_some() { "..." } else { "" };
-    printable(&cut).into_owned() + more
+    let text = printable(text);
+    if text.chars().count() <= most {
+        return text.into_owned();
+    }
+    text.chars().take(most - 3).chain("...".chars()).collect()
 }
 
 /// The settings and the provenance that differ.
@@ -204,8 +219,19 @@ fn differences(a: &Value, b: &Value) -> Vec<[String; 3]> {
         let is_of_algorithm = OF_ALGORITHMS.iter().any(|of| key.starts_with(of));
         is_of_algorithm && (!a.contains_key(key) || !b.contains_key(key))
     };
+    // What a preset chose stands among the strategies; where presets differ, that is said once.
+    let presets = [&a, &b].map(|flat| flat.get("provenance.deck.run.preset"));
+    let is_of_preset = |key: &str| {
+        let Some(key_of_deck) = key.strip_prefix("provenance.deck.") else { return false };
+        let is_auto = [&a, &b].iter().any(|flat| flat.get(key).is_some_and(|value| value == "auto"));
+        let chosen = CHOSEN.iter().find(|[known, _]| *known == key_of_deck).map(|[_, key]| format!("strategies.{key}"));
+        let is_told = chosen.is_some_and(|key| a.contains_key(&key) && b.contains_key(&key));
+        is_auto && (is_told || presets[0] != presets[1])
+    };
     let text = |value: Option<&String>| value.map_or("not given", String::as_str).to_string();
-    let differs = keys.into_iter().filter(|key| !is_result(key) && !is_of_one(key) && a.get(*key) != b.get(*key));
+    let differs = keys
+        .into_iter()
+        .filter(|key| !is_result(key) && !is_of_one(key) && !is_of_preset(key) && a.get(*key) != b.get(*key));
     let name = |key: &str| printable(key.trim_start_matches("provenance.")).into_owned();
     differs.map(|key| [name(key), text(a.get(key)), text(b.get(key))]).collect()
 }
@@ -284,6 +310,39 @@ mod tests {
         let comparison = Comparison::new(&report(2.0, 0.0, 1), &report(2.0, 4.0, 1));
         assert_eq!((comparison.phases[0].ratio(), comparison.phases[0].is_judged), (None, true));
         assert_eq!(comparison.above(9e9).iter().map(|phase| &*phase.name).collect::<Vec<_>>(), ["scan"]);
+    }
+
+    #[test]
+    fn a_choice_left_to_a_preset_is_told_by_what_it_chose() {
+        let run = |preset: &str, format: &str, forcing: &str, chosen: &str| {
+            let deck = json!({"run": {"preset": preset}, "matrix": {"format": format}, "newton": {"forcing": forcing}});
+            let mut report = report(2.0, 1.0, 1);
+            report["provenance"]["deck"] = deck;
+            report["strategies"] = json!({"format": chosen, "format_reason": format!("preset {preset}")});
+            report
+        };
+        let found = |a: &Value, b: &Value| {
+            Comparison::new(a, b).differences.into_iter().map(|[key, ..]| key).collect::<Vec<_>>()
+        };
+        let papers = run("papers", "crs", "fixed", "crs");
+        assert_eq!(found(&papers, &run("fast", "auto", "auto", "crs")), ["deck.run.preset"]);
+        assert_eq!(found(&papers, &run("fast", "auto", "auto", "pattern")), ["deck.run.preset", "strategies.format"]);
+        let fast = run("fast", "auto", "auto", "crs");
+        assert_eq!(found(&run("fast", "crs", "fixed", "crs"), &fast), ["deck.newton.forcing"]);
+        assert_eq!(
+            found(&papers, &run("papers", "pattern", "fixed", "pattern")),
+            ["deck.matrix.format", "strategies.format"]
+        );
+    }
+
+    #[test]
+    fn values_leave_room_for_their_key() {
+        let (mut a, mut b) = (report(2.0, 1.0, 1), report(2.0, 1.0, 1));
+        let long = "v".repeat(40);
+        (a["partition"], b["partition"]) = (json!({"x".repeat(40): long}), json!({"x".repeat(40): 1}));
+        let table = Comparison::new(&a, &b).table();
+        assert!(table.contains(&format!("{}...", "v".repeat(9))), "{table}");
+        assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::bandwidth::bandwidth;
 use super::choices::forecast;
-use super::deck::Chosen;
+use super::deck::{Choice, Chosen};
 use super::judged::{Run, judged};
 use super::meshes::{coarse_meshes, made, preconditioned};
 use super::problem::Case;
@@ -182,7 +182,11 @@ pub fn solution_on<S: Job>(
     problem.refresh(S::Memory::slice_mut(&mut field)).map_err(|error| alone(error, comm))?;
     // The format is final.
     problem.book_costs();
-    let outcome = problem.outcome().map_err(|error| alone(error, comm))?;
+    let mut outcome = problem.outcome().map_err(|error| alone(error, comm))?;
+    let is_of_preset = given.matrix.format == Choice::Auto && deck.matrix.format != Choice::Auto;
+    if let Some(chosen) = outcome.format.as_mut().filter(|_| is_of_preset) {
+        chosen.reason = format!("preset {}", deck.run.preset);
+    }
     // Frees the matrix before errors and triad allocate their arrays.
     drop(problem);
 

@@ -19,6 +19,7 @@ fn a_given_number_of_cg_iterations_is_done_reported_and_not_judged() {
         assert_eq!(report["cg_iterations"], newton * count);
         assert_eq!(report["cg_iterations_asked"], count);
         assert_eq!(report["verified"], false);
+        assert_eq!(report["strategies"]["format_reason"], "preset papers");
         assert!(report["verdict"][0].as_str().unwrap().starts_with("not asked"), "{report}");
         let expected = if steps.is_some() { "number of iterations" } else { "relative tolerance" };
         assert!(report["reason"] == expected && steps.is_none_or(|steps| newton == steps), "{report}");
