@@ -47,7 +47,9 @@ impl DryRun {
             count(sizes.ghosts, "ghost"),
             count(sizes.elems, "element"),
         );
+        let has_graph = with.operator == Operator::Assembled;
         let stages = STAGES.into_iter().zip(largest.forecast.stages);
+        let stages = stages.filter(|(name, _)| has_graph || *name != "graph");
         let staging = (largest.forecast.staging > 0).then_some(("mesh, on the host", largest.forecast.staging));
         let on_host = if self.is_on_cpu() { "vtk" } else { "vtk, on the host" };
         let vtk = (largest.forecast.vtk > 0).then_some((on_host, largest.forecast.vtk));
@@ -97,6 +99,7 @@ mod tests {
     use crate::comm::Solo;
     use crate::comm::ranks::on_ranks;
     use crate::mesh::{BoxPart, BoxSpec, CoordinateMap};
+    use crate::run::deck::Operator;
     use crate::run::dry_run;
     use crate::run::forecast::{Forecast, Sizes};
     use crate::run::{Deck, Device, deck::Nodes, silent};
@@ -137,6 +140,14 @@ mod tests {
             deck.run.preset = crate::run::deck::Preset::Fast;
             assert_eq!(dry_run(&deck, &Solo, &silent).unwrap().solver, solver);
         }
+    }
+
+    #[test]
+    fn a_run_without_a_matrix_has_no_graph() {
+        let mut deck = deck([9, 8, 7]);
+        deck.cg.operator = Operator::MatrixFree;
+        let table = dry_run(&deck, &Solo, &silent).unwrap().table();
+        assert!(!table.contains("\ngraph ") && table.contains("\nsetup "), "{table}");
     }
 
     #[test]

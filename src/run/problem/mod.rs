@@ -275,6 +275,7 @@ impl<S: Job> NonlinearProblem<S> for Problem<'_, S> {
             return Ok(false);
         }
         let Some(mut preconditioner) = self.preconditioner.take() else { return Ok(false) };
+        (self.discrete.input.progress)(Event::Phase("nested"));
         let improved = self.timed("nested", |this| preconditioner.nested_start(&this.discrete, &this.linear, x));
         self.preconditioner = Some(preconditioner);
         match improved {

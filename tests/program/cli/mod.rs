@@ -174,6 +174,9 @@ fn a_run_is_quiet_or_verbose_and_coloured_when_asked() {
     assert_eq!(err.lines().count(), told.len(), "{err}");
     for (line, start) in err.lines().zip(told) {
         assert!(line.split_once(" s  ").unwrap().1.starts_with(start), "{start}: {err}");
+    let (_, _, nested) =
+        run(&["--nodes", "9", "--device", "cpu", "--preset", "fast", "--preconditioner", "mg", "--verbose"]);
+    assert!(nested.contains(" s  nested\n"), "{nested}");
     }
     assert!(err.lines().all(|line| line.split_once(" s  ").unwrap().0.trim().parse::<f64>().is_ok()), "{err}");
 
