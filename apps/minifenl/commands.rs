@@ -108,7 +108,7 @@ pub struct Sweep {
     /// Runs of each size; times are medians
     #[arg(long, value_name = "N", default_value = "5", value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub trials: u16,
-    /// Run each size with every value of a flag, such as fill=scatter,gather
+    /// Run each size with every value of a flag, such as fill=scatter,gather or advection=1,0,0,0,0,1
     #[arg(long, value_name = "FLAG=A,B", value_parser = values, value_hint = ValueHint::Other)]
     pub compare: Option<(String, Vec<String>)>,
     /// Write a row per run as CSV
@@ -130,9 +130,13 @@ A run that ends with an error ends the sweep; what was measured before is kept."
 
 fn values(text: &str) -> Result<(String, Vec<String>), String> {
     let (flag, values) = text.split_once('=').unwrap_or_default();
-    let values: Vec<String> = values.split(',').map(String::from).collect();
+    let words: Vec<&str> = values.split(',').collect();
+    // Those of three numbers have commas themselves.
+    let values = words.chunks(if ["advection", "size"].contains(&flag) { 3 } else { 1 });
+    let values: Vec<String> = values.map(|value| value.join(",")).collect();
     let is_good = !flag.is_empty() && values.len() > 1 && values.iter().all(|value| !value.is_empty());
-    is_good.then(|| (flag.into(), values)).ok_or_else(|| "expected FLAG=A,B, such as fill=scatter,gather".into())
+    let why = "expected a flag and two values or more, such as fill=scatter,gather or advection=1,0,0,0,0,1";
+    is_good.then(|| (flag.into(), values)).ok_or_else(|| why.into())
 }
 
 /// The flags of `compare`.

@@ -19,6 +19,7 @@ pub use file::ReportFormat;
 pub(super) use header::line;
 pub use phase::{NOISY, PhaseReport, SpreadReport};
 pub use rating::RatingReport;
+pub use row::quoted;
 
 use super::Deck;
 use super::deck::{Operator, Preconditioning, ProblemKind, Solver};

@@ -84,7 +84,6 @@ fn with(flag: &str, value: &str) -> anyhow::Result<Box<Sweep>> {
     words.push(format!("--{flag}={value}").into());
     let refused = |why: String| Error::Invalid(format!("--compare {flag}={value}: {why}"));
     let none = || refused(format!("--{flag} is no setting of a run"));
-    // The values of `--compare` are separated by the comma that some flags have within theirs.
     let args = program::parse_from::<Args>(words)
         .map_err(|error| program::said(&error).map_or_else(|error| refused(error.to_string()), |_| none()))?;
     match args.command {
@@ -95,12 +94,16 @@ fn with(flag: &str, value: &str) -> anyhow::Result<Box<Sweep>> {
 
 /// The checked decks of all sizes.
 fn decks(sweep: &Sweep) -> anyhow::Result<Vec<Deck>> {
-    if sweep.flags.nodes.is_empty() {
+    let sizes = &sweep.flags.nodes;
+    if sizes.is_empty() {
         return Err(Error::Invalid("--nodes: a sweep needs its sizes, such as 16,32,64".into()).into());
+    }
+    if let Some(twice) = (1..sizes.len()).find(|&at| sizes[..at].contains(&sizes[at])) {
+        return Err(Error::Invalid(format!("--nodes: {} stands twice", sizes[twice])).into());
     }
     // Sizes that do not suit the elements are refused now, not when their turn comes.
     let checked = |deck: Deck| deck.nodes(1).map(|_| deck);
-    let decks = sweep.flags.nodes.iter().map(|&nodes| sweep.flags.deck_of(Some(nodes)).and_then(checked));
+    let decks = sizes.iter().map(|&nodes| sweep.flags.deck_of(Some(nodes)).and_then(checked));
     let decks = decks.collect::<Result<Vec<Deck>>>().map_err(|error| of_flag("--input", error))?;
     let run = &decks[0].run;
     if let Some(path) = sweep.figure.as_ref().filter(|path| path.extension().is_none_or(|end| end != "svg")) {

@@ -3,7 +3,7 @@
 use super::{PHASES, Plan, Run};
 use minifenl::error::count;
 use minifenl::run::Report;
-use minifenl::run::report::{SpreadReport, columns};
+use minifenl::run::report::{SpreadReport, columns, quoted};
 
 const LEGEND: &str = "\
 graph, fill, cg  median of the trials: microseconds per node; cg: per iteration
@@ -132,7 +132,7 @@ pub fn csv(runs: &[Run]) -> String {
     let mut text = format!("value,trial,graph_us_per_node,fill_us_per_node,cg_us_per_node,{}\n", Report::csv_header());
     for run in runs {
         let times = PHASES.map(|phase| run.us_per_node(phase).map_or(String::new(), |time| format!("{time:?}")));
-        text += &format!("{},{},{},{}\n", run.value, run.trial, times.join(","), run.report.csv_row());
+        text += &format!("{},{},{},{}\n", quoted(&run.value), run.trial, times.join(","), run.report.csv_row());
     }
     text
 }

@@ -125,7 +125,7 @@ fn number(value: Option<f64>) -> String {
 }
 
 /// Quotes a value that holds a comma, a quote or the end of a line.
-fn quoted(value: &str) -> String {
+pub fn quoted(value: &str) -> String {
     if value.contains([',', '"', '\n', '\r']) { format!("\"{}\"", value.replace('"', "\"\"")) } else { value.into() }
 }
 
