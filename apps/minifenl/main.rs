@@ -39,11 +39,11 @@ use colour::Tone;
 use look::{Look, Volume};
 use minifenl::Error;
 use minifenl::comm::{self, Communicator};
-use minifenl::files::{NamedFile, TableFile, check_distinct};
-use minifenl::mesh::check_vtu;
+use minifenl::error::count;
+use minifenl::files::NamedFile;
 use minifenl::run::program::{self, Exit};
-use minifenl::run::{Deck, Device, Event, Report, ReportFormat, dry_run, same_settings, solution, solve};
-use output::{Output, of_flag};
+use minifenl::run::{Deck, Device, Event, ReportFormat, dry_run, same_settings, solution, solve};
+use output::{RunFiles, of_flag, of_table, of_vtk};
 use progress::Terminal;
 use startup::Startup;
 use std::io::{IsTerminal, stderr, stdout};
@@ -174,7 +174,7 @@ fn start(comm: &dyn Communicator, task: anyhow::Result<Task>, startup: Startup) 
     let name = match &task {
         Task::Solve(..) => "a solution",
         Task::Forecast(..) => "--dry-run",
-        Task::Strategies(_, rounds) => &format!("strategies, {rounds} rounds"),
+        Task::Strategies(_, rounds) => &format!("strategies, {}", count(*rounds, "round")),
         Task::Sweep(plan) => &plan.to_string(),
         Task::Other(Other::Show(_)) => "text",
         Task::Other(Other::KernelInfo(_)) => "--kernel-info",
@@ -254,28 +254,13 @@ fn without_ranks(error: &anyhow::Error) -> Exit {
     Exit::before_work(error.as_ref())
 }
 
-/// Refuses a run that would write one of its files over another or over its deck.
-fn check_files(deck: &Deck, input: Input, comm: &dyn Communicator) -> minifenl::Result<()> {
-    let files = || input.into_iter().chain(deck.outputs(comm.size())).collect::<Vec<_>>();
-    comm::agree(comm, if comm.rank() == 0 { check_distinct(&files()) } else { Ok(()) })
-}
-
 fn job(deck: &Deck, input: Input, comm: &dyn Communicator) -> anyhow::Result<Exit> {
     // 4. Know that the files can be written before the work is done.
-    check_files(deck, input, comm)?;
-    let is_first = comm.rank() == 0;
-    let path = deck.run.report.as_deref();
-    let to_stdout = path == Some(Path::new("-"));
-    let file = Output::open("run.report (--report)", path.filter(|_| !to_stdout), comm)?;
-    let table = deck.run.append.as_deref().filter(|_| is_first);
-    let table = table.map(|path| TableFile::open(path, &Report::csv_header())).transpose();
-    let of_table = |error| of_flag("run.append (--append)", error);
-    let table = comm::agree(comm, table.map_err(of_table))?;
-    let of_vtk = |error| of_flag("run.vtk (--vtk)", error);
-    deck.run.vtk.as_ref().map_or(Ok(()), |path| check_vtu(path, comm)).map_err(of_vtk)?;
+    let RunFiles { report: file, table } = RunFiles::open(deck, input, comm)?;
+    let to_stdout = deck.run.report.as_deref() == Some(Path::new("-"));
 
     // 5. Solve.
-    let terminal = Terminal::new(is_first, deck);
+    let terminal = Terminal::new(comm.rank() == 0, deck);
     let progress = |event: Event<'_>| terminal.see(event);
     let (report, field) = match &deck.run.vtk {
         None => (solve(deck, comm, &progress)?, None),
@@ -327,7 +312,7 @@ fn result(table: &str) -> String {
 
 /// Prints the forecast; a run that does not fit ends as the run itself would.
 fn forecast(deck: &Deck, input: Input, comm: &dyn Communicator) -> anyhow::Result<Exit> {
-    check_files(deck, input, comm)?;
+    RunFiles::open(deck, input, comm)?;
     let terminal = Terminal::new(comm.rank() == 0, deck);
     let dry = dry_run(deck, comm, &|event| terminal.see(event))?;
     let shown = show(&result(&dry.table()));

@@ -2,8 +2,9 @@
 
 use crate::look;
 use minifenl::comm::{Communicator, agree};
-use minifenl::files::{NotWritten, OutputFile};
-use minifenl::run::ReportFormat;
+use minifenl::files::{NamedFile, NotWritten, OutputFile, TableFile, check_distinct};
+use minifenl::mesh::check_vtu;
+use minifenl::run::{Deck, Report, ReportFormat};
 use minifenl::{Error, Result};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -24,6 +25,7 @@ impl Output {
 
     /// Opens the file of a flag.
     pub fn create(flag: &'static str, path: &Path) -> Result<Self> {
+        check_name(flag, path)?;
         let file = OutputFile::create(path).map_err(|error| of_flag(flag, error))?;
         Ok(Output { flag, path: path.into(), file })
     }
@@ -45,6 +47,45 @@ impl Output {
         let written = written.map_err(|lost| NotWritten { error: of_flag(self.flag, lost.error), ..lost });
         written.inspect_err(|lost| look::fail(&lost.to_string()))
     }
+}
+
+/// The files of a run, found writable before the work.
+pub struct RunFiles {
+    pub report: Option<Output>,
+    pub table: Option<TableFile>,
+}
+
+impl RunFiles {
+    /// Checks that no file would be written over another or over the deck, and that all can be written. All ranks call it together.
+    pub fn open(deck: &Deck, input: Option<NamedFile>, comm: &dyn Communicator) -> Result<Self> {
+        let all = || input.into_iter().chain(deck.outputs(comm.size())).collect::<Vec<_>>();
+        agree(comm, if comm.rank() == 0 { check_distinct(&all()) } else { Ok(()) })?;
+        let path = deck.run.report.as_deref().filter(|path| *path != Path::new("-"));
+        let report = Output::open("run.report (--report)", path, comm)?;
+        let table = deck.run.append.as_deref().filter(|_| comm.rank() == 0);
+        let open = |path| {
+            check_name("run.append (--append)", path).and_then(|()| TableFile::open(path, &Report::csv_header()))
+        };
+        let table = agree(comm, table.map(open).transpose().map_err(of_table))?;
+        deck.run.vtk.as_ref().map_or(Ok(()), |path| check_vtu(path, comm)).map_err(of_vtk)?;
+        Ok(RunFiles { report, table })
+    }
+}
+
+/// Refuses the name of the standard output, which only the report of a run takes.
+fn check_name(flag: &str, path: &Path) -> Result<()> {
+    let why = "only --report of a run takes the standard output; give a file name";
+    if path == Path::new("-") { Err(Error::Invalid(format!("{flag}: -: {why}"))) } else { Ok(()) }
+}
+
+/// Names the table of results in an error.
+pub fn of_table(error: Error) -> Error {
+    of_flag("run.append (--append)", error)
+}
+
+/// Names the files for VTK in an error.
+pub fn of_vtk(error: Error) -> Error {
+    of_flag("run.vtk (--vtk)", error)
 }
 
 /// Names the flag of a file in an error.

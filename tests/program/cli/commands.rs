@@ -62,7 +62,15 @@ fn strategies_are_compared_as_a_table_and_as_json() {
         (&["strategies", "--nodes", "8x8"], "expected N or NxNxN"),
         (&["strategies", "--report", "no/such/dir/study.json"], "--report: no/such/dir/study.json: No such file"),
         (&["verify", "--report", "no/such/dir/checks.json"], "--report: no/such/dir/checks.json: No such file"),
-        (&["--nodes", "9", "strategies"], "strategies"),
+        (&["strategies", "--report", "-"], "--report: -: only --report of a run takes the standard output"),
+        (&["verify", "--report", "-"], "--report: -: only --report of a run takes the standard output"),
+        (
+            &["--nodes", "5", "--append", "-"],
+            "run.append (--append): -: only --report of a run takes the standard output",
+        ),
+        (&["--dry-run", "--device", "cpu", "--vtk", "no/such/x.vtu"], "run.vtk (--vtk): no/such/x.vtu: No such file"),
+        (&["--dry-run", "--device", "cpu", "--append", "no/such/x.csv"], "run.append (--append): no/such/x.csv: No"),
+        (&["--nodes", "9", "strategies"], "'strategies' cannot be used with '--nodes <N>'"),
     ] {
         let (code, out, err) = run(words);
         assert_eq!((code, out.as_str(), err.lines().count()), (2, "", 1), "{words:?}: {err}");
