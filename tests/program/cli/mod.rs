@@ -4,6 +4,8 @@ mod commands;
 mod reports;
 mod sweep;
 
+use std::collections::BTreeSet;
+
 fn run(args: &[&str]) -> (i32, String, String) {
     support::run("minifenl", args)
 }
@@ -172,11 +174,11 @@ fn a_run_is_quiet_or_verbose_and_coloured_when_asked() {
     assert!(code == 0 && out.lines().count() > 20, "{out}");
     let told = ["mesh", "graph", "setup", "Newton 0: residual", "Newton 1", "Newton 2", "Newton 3", "verify", "done"];
     assert_eq!(err.lines().count(), told.len(), "{err}");
-    for (line, start) in err.lines().zip(told) {
-        assert!(line.split_once(" s  ").unwrap().1.starts_with(start), "{start}: {err}");
     let (_, _, nested) =
         run(&["--nodes", "9", "--device", "cpu", "--preset", "fast", "--preconditioner", "mg", "--verbose"]);
     assert!(nested.contains(" s  nested\n"), "{nested}");
+    for (line, start) in err.lines().zip(told) {
+        assert!(line.split_once(" s  ").unwrap().1.starts_with(start), "{start}: {err}");
     }
     assert!(err.lines().all(|line| line.split_once(" s  ").unwrap().0.trim().parse::<f64>().is_ok()), "{err}");
 
@@ -225,14 +227,34 @@ fn a_build_without_mpi_does_not_run_copies_of_itself() {
     assert!(text.contains("2 ranks were started, but this build has no MPI"), "{text}");
 }
 
-/// The page of the flags speaks of every flag that the program has.
+/// The page of the flags speaks of every flag that the program has, and of those of each command where it speaks of the command.
 #[test]
 fn every_flag_is_in_the_documentation() {
-    let ((_, help, _), page) = (run(&["--help"]), include_str!("../../../docs/flags.md"));
-    let flags = help.split_whitespace().filter(|word| word.starts_with("--") && word.len() > 2);
-    for flag in flags.filter(|flag| !["--help", "--version"].contains(flag)) {
-        assert!(page.contains(flag), "{flag}");
+    let page = include_str!("../../../docs/flags.md");
+    let mut program = <crate::args::Args as clap::CommandFactory>::command();
+    program.build();
+    let flags = |command: &clap::Command| -> BTreeSet<String> {
+        let shown = command.get_arguments().filter(|flag| !flag.is_hide_set());
+        let names = shown.filter_map(|flag| flag.get_long()).filter(|name| !["help", "version"].contains(name));
+        names.map(|name| format!("--{name}")).collect()
+    };
+    let of_run = flags(&program);
+    assert!(of_run.len() > 40 && of_run.iter().all(|flag| page.contains(flag)), "{of_run:?}");
+    for command in program.get_subcommands() {
+        let (_, rest) = page.split_once(&format!("`minifenl {}", command.get_name())).unwrap();
+        let section = rest.split("\n\n`minifenl").next().unwrap().split("\n## ").next().unwrap();
+        let named: BTreeSet<String> = section.split('`').filter(|code| code.starts_with("--")).map(flag_of).collect();
+        match command.get_name() {
+            // With those of a run.
+            "sweep" => assert!(flags(command).difference(&of_run).all(|flag| named.contains(flag)), "{named:?}"),
+            _ => assert_eq!(named, flags(command), "{}", command.get_name()),
+        }
     }
+}
+
+/// The flag before its value.
+fn flag_of(code: &str) -> String {
+    code.split(' ').next().unwrap_or("").into()
 }
 
 /// Rows of a table of a page, as cells without white space around them.
