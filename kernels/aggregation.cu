@@ -241,7 +241,7 @@ KERNEL __launch_bounds__(THREADS) invert_diagonal(u64 rows, const u64* map, cons
 }
 
 // x[i] = a number in (-1, 1) from id first + i, by the finaliser of SplitMix64.
-KERNEL __launch_bounds__(THREADS) scatter(u64 n, u64 first, double* x) {
+KERNEL __launch_bounds__(THREADS) random_start(u64 n, u64 first, double* x) {
     const u64 i = thread_index();
     if (i >= n) return;
     u64 mixed = first + i + 0x9e3779b97f4a7c15ull;

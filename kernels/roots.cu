@@ -8,7 +8,7 @@
 // the longest chain of roots. Connections that only one of two nodes has leave the choice to chance.
 
 constexpr int THREADS = 256;
-// Lanes that share a closed node, and nodes that a pointer passes at once.
+// Lanes that share a closed node, and nodes whose states one batch of loads reads.
 constexpr int TEAM = 8, BATCH = 4;
 // Nodes around a root whose neighbours are listed at once, and closed nodes whose pointers wait to be moved.
 constexpr u32 NEAR = THREADS, CLOSED = 4 * THREADS;

@@ -39,7 +39,7 @@ const THREADS: u32 = 128;
 const WORKSET_BYTES: usize = 384 << 20;
 /// Blocks of a contraction of 8 x 8 nodes that a multiprocessor holds.
 const RESIDENT: usize = 3;
-/// Fewest elements that are added at a time.
+/// Minimum number of elements per scatter launch.
 const STEP: usize = 1 << 16;
 /// Cells of a cache line: worksets of default size hold whole lines.
 const LINE: usize = 16;
@@ -79,9 +79,10 @@ fn step_of(cells: usize) -> usize {
     cells.max(STEP).next_multiple_of(cells)
 }
 
-/// Most elements whose matrices such a fill stores.
+/// Most elements whose matrices such a fill stores. A plan rounds the default down to whole waves, which may round a step up.
 pub(super) fn stored_elems(workset: Workset, sizes: &Sizes) -> u64 {
-    sizes.elems.min(step_of(default_or_given(workset, sizes) as usize) as u64)
+    let step = workset.cells.map_or(STEP as u64 + default_or_given(workset, sizes), |cells| step_of(cells) as u64);
+    sizes.elems.min(step)
 }
 
 /// Bytes of the operands of a workset.

@@ -25,7 +25,7 @@ fn launch(space: &Cuda, name: &'static str, threads: usize, arguments: &[Argumen
 }
 
 impl Cuda {
-    /// Returns ~root for the nodes of aggregates, 0 for others, and the state of each node; 20 bytes per node while it runs.
+    /// Returns ~root for the nodes of aggregates, 0 for others, and the state of each node; 24 bytes per node while it runs.
     fn roots(&self, strong: &CrsGraph<CudaMemory>) -> Result<(CudaArray<u32>, CudaArray<u32>)> {
         let (map, entries, count) = (strong.row_map(), strong.entries(), strong.rows());
         let (mut pointer, mut votes) = (self.unfilled::<u64>(count)?, self.zeros::<u32>(count)?);
@@ -153,8 +153,8 @@ impl Aggregate for Cuda {
         Err(Error::Device("the diagonal of a matrix differs from its copy on the host".into()))
     }
 
-    fn scatter(&self, first: GlobalOrdinal, x: &mut CudaArray<f64>) -> Result<()> {
-        launch(self, "scatter", x.len(), arguments![x.len() as u64, first, x])
+    fn random_start(&self, first: GlobalOrdinal, x: &mut CudaArray<f64>) -> Result<()> {
+        launch(self, "random_start", x.len(), arguments![x.len() as u64, first, x])
     }
 
     fn set_diagonal(&self, rows: &CudaArray<LocalOrdinal>, a: &mut CrsMatrix<f64, CudaMemory>) -> Result<()> {

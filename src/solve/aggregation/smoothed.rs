@@ -205,7 +205,7 @@ pub(super) fn spectrum<S: Aggregate>(
     let made = || {
         let mut level = Level::of_sizes(space, [rows, a.graph().columns()], None, None)?;
         space.invert_diagonal(a, S::Memory::slice_mut(&mut level.inverse))?;
-        space.scatter(first, S::Memory::slice_mut(&mut level.x))?;
+        space.random_start(first, S::Memory::slice_mut(&mut level.x))?;
         Ok(level)
     };
     let (mut level, mut halo) = (agree(comm, made())?, agree(comm, links.halo(space, map))?);

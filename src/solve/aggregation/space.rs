@@ -63,11 +63,11 @@ pub trait Aggregate: Staging + Spmv + MatrixAlgebra {
     /// [`nodes`](Self::nodes).
     fn invert_diagonal(&self, a: &CrsMatrix<f64, Self::Memory>, inverse: &mut Slice<Self, f64>) -> Result<()>;
 
-    /// Overwrites x with numbers in (-1, 1) that follow from the ids of rows, `first` that of the first.
+    /// Fills x with reproducible pseudo-random numbers in (-1, 1) from the global ids of rows, `first` that of the first.
     ///
     /// # Errors
     /// As [`nodes`](Self::nodes).
-    fn scatter(&self, first: GlobalOrdinal, x: &mut Slice<Self, f64>) -> Result<()>;
+    fn random_start(&self, first: GlobalOrdinal, x: &mut Slice<Self, f64>) -> Result<()>;
 
     /// A[row, row] = 1 for these rows, where the graph has such an entry.
     ///
@@ -132,7 +132,7 @@ impl Aggregate for Threads {
         Ok(())
     }
 
-    fn scatter(&self, first: GlobalOrdinal, x: &mut [f64]) -> Result<()> {
+    fn random_start(&self, first: GlobalOrdinal, x: &mut [f64]) -> Result<()> {
         x.copy_from_slice(&self.map(x.len(), |row| scattered(first + row as GlobalOrdinal))?);
         Ok(())
     }

@@ -28,8 +28,9 @@ pub fn pointer<T: Item, P>(array: &CudaArray<T>) -> *mut P {
     array.address() as *mut P
 }
 
-fn check(is_long: bool) -> Result<()> {
-    if is_long { Ok(()) } else { Err(Error::Invalid("cuBLAS or cuSPARSE: an array is too short".into())) }
+fn check(fits: bool) -> Result<()> {
+    let expected = "expected arrays that hold all items, 2^31 - 1 at most";
+    if fits { Ok(()) } else { Err(Error::Invalid(format!("cuBLAS or cuSPARSE: {expected}"))) }
 }
 
 /// Both libraries on one stream.
@@ -91,7 +92,7 @@ impl Libraries {
 
     /// y += alpha x
     pub fn axpy(&self, n: usize, alpha: f64, x: &CudaArray<f64>, y: &mut CudaArray<f64>) -> Result<()> {
-        check(x.len().min(y.len()) >= n)?;
+        check(x.len().min(y.len()) >= n && n <= i32::MAX as usize)?;
         // SAFETY: both arrays have n items; alpha is read during the call.
         dense("daxpy", unsafe {
             cublas::sys::cublasDaxpy_v2(self.dense, n as i32, &alpha, pointer(x), 1, pointer(y), 1)
@@ -100,7 +101,7 @@ impl Libraries {
 
     /// x.y, on the host: waits.
     pub fn dot(&self, n: usize, x: &CudaArray<f64>, y: &CudaArray<f64>) -> Result<f64> {
-        check(x.len().min(y.len()) >= n)?;
+        check(x.len().min(y.len()) >= n && n <= i32::MAX as usize)?;
         let mut sum = 0.0;
         // SAFETY: both arrays have n items; the sum is written during the call.
         dense("ddot", unsafe {
@@ -112,6 +113,7 @@ impl Libraries {
     /// The matrix in compressed rows; offsets of 32 bits.
     pub fn csr(&self, a: &CrsMatrix, algorithm: Algorithm, is_preprocessed: bool) -> Result<Product<'_>> {
         let graph = a.graph();
+        check(graph.nnz() <= i32::MAX as usize)?;
         let offsets: Vec<i32> = graph.row_map().iter().map(|&offset| offset as i32).collect();
         let columns: Vec<i32> = graph.entries().iter().map(|&column| column as i32).collect();
         let arrays = self.upload(&offsets, &columns, a.values())?;
