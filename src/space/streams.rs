@@ -7,7 +7,8 @@
 //! begin_upload, begin_download      enqueued behind earlier work        done on return
 //! is_done                           query of the stream                 true
 //! ```
-//! Work of one space runs in order; work of its forks runs beside it. Arrays belong to the space that made them.
+//! Work of one space runs in order; work of its forks runs beside it. Arrays belong to the space that made them: copies check it,
+//! kernels and loops do not, and an array that is dropped is freed behind the work of its own space only.
 //!
 //! ```
 //! use minifenl::space::{ExecutionSpace, Serial, Streams};

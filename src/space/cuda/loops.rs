@@ -155,18 +155,16 @@ impl<F: DeviceText> Loops<F> for Cuda {
     where
         F: Reduction<IN>,
     {
-        let (identity, f) = (f.identity(), Statement::of(f, "reduce_items", n, [IN, 0, 0])?);
+        let f = Statement::of(f, "reduce_items", n, [IN, 0, 0])?;
         inputs.iter().try_for_each(|x| check_at_least("reduce_items", "inputs", x.len(), n))?;
         check_at_least("reduce_into", "out", out.len(), 1)?;
         check_value::<F::Value>("reduce_items", MOST_BYTES)?;
-        if n == 0 {
-            return self.write(&[identity], 0, out);
-        }
         let front = || {
             let commutes = u8::from(F::COMMUTES).to_string();
             f.front(&[("ARRAYS", self::inputs(IN)), ("READ", read(IN)), ("COMMUTES", commutes)])
         };
-        let mut count = n.div_ceil(tile::<F::Value>());
+        // Without items one block stores the identity.
+        let mut count = n.div_ceil(tile::<F::Value>()).max(1);
         let first = |to: &mut CudaArray<F::Value>, between: &[Argument]| -> Vec<Argument> {
             let front: [Argument; 2] = [(n as u64).into(), f.argument()];
             front.iter().chain(between).copied().chain([to.into()]).chain(inputs.map(Argument::from)).collect()

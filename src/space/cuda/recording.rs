@@ -6,7 +6,7 @@
 use super::array::CudaArray;
 use super::error::{OrDevice, before, made};
 use super::stream::Stream;
-use crate::Result;
+use crate::{Error, Result};
 use cudarc::driver::{result, sys};
 use std::sync::Arc;
 
@@ -45,7 +45,11 @@ impl Recording {
         if self.graph.is_none() {
             self.graph = Some(Graph::record(stream, ticket, &mut work)?);
         }
-        let Some(Graph { executable, .. }) = &self.graph else { return Ok(()) };
+        let Some(Graph { executable, stream: recorded, .. }) = &self.graph else { return Ok(()) };
+        // Reductions of two streams would count their blocks in one ticket.
+        if !Arc::ptr_eq(recorded, stream) {
+            return Err(Error::Invalid("repeat: a recording of another space: expected one of this stream".into()));
+        }
         // SAFETY: `record` instantiated the graph; its arrays live while the recording is in use.
         unsafe { result::graph::launch(*executable, stream.handle) }.or_device("cuGraphLaunch")
     }

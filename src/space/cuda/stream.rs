@@ -52,6 +52,15 @@ impl Stream {
         has_passed(unsafe { sys::cuStreamQuery(self.handle) })
     }
 
+    /// Returns whether work is recorded in place of being run.
+    pub fn is_capturing(&self) -> Result<bool> {
+        self.device.bind()?;
+        let mut status = sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE;
+        // SAFETY: the stream lives; the status is written during the call.
+        unsafe { sys::cuStreamIsCapturing(self.handle, &mut status) }.or_device("cuStreamIsCapturing")?;
+        Ok(status != sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE)
+    }
+
     /// Waits until all enqueued work is done.
     pub fn fence(&self) -> Result<()> {
         self.device.bind()?;

@@ -59,6 +59,10 @@ impl Cuda {
         if !array.is_of(&self.stream) {
             return Err(Error::Invalid(format!("{operation}: an array of another space: expected one of this stream")));
         }
+        // A replay would copy to and from memory that has another owner by then.
+        if self.stream.is_capturing()? {
+            return Err(Error::Invalid(format!("{operation}: within `repeat`: expected outside")));
+        }
         self.device().bind()
     }
 }

@@ -179,3 +179,37 @@ fn aggregation_has_the_levels_of_the_host() {
         assert!(error.contains("diagonal[5] is -1e0"), "{error}");
     }
 }
+
+/// Nodes with about 30 random neighbours: a root decides about more nodes than a block of the GPU lists at once.
+#[test]
+fn aggregates_of_a_random_graph_are_those_of_the_host() {
+    let Some(space) = gpu("aggregates_of_a_random_graph_are_those_of_the_host") else { return };
+    const NODES: usize = 8000;
+    let (mut rows, mut next) = (vec![BTreeMap::<u32, f64>::new(); NODES], random_bits(9));
+    for row in 0..NODES {
+        rows[row].insert(row as u32, 1.0);
+        for _ in 0..15 {
+            let (bits, sign) = (next(), if next() % 2 == 0 { 0.082 } else { -0.082 });
+            let other = (row + 1 + bits as usize % (NODES - 1)) % NODES;
+            rows[row].insert(other as u32, sign);
+            rows[other].insert(row as u32, sign);
+        }
+    }
+    let ends = rows.iter().scan(0, |sum, row| {
+        *sum += row.len() as u64;
+        Some(*sum)
+    });
+    let (row_map, entries) = ([0].into_iter().chain(ends).collect(), rows.iter().flat_map(|row| row.keys().copied()));
+    let graph = Arc::new(CrsGraph::new(row_map, entries.collect(), NODES).unwrap());
+    let matrix = CrsMatrix::new(graph, rows.iter().flat_map(|row| row.values().copied()).collect()).unwrap();
+    let (map, on_device) = (Map::new(NODES as u64, NODES, vec![]).unwrap(), matrix.upload(&space).unwrap());
+    let (of_host, links) = (Links::<Threads>::staged(&Solo), Links::<Cuda>::staged(&Solo));
+    let vectors = || NearNull::constants(NODES, 1).unwrap();
+    let expected = SmoothedAggregation::new(&Serial, &of_host, (&matrix, &map), vectors()).unwrap();
+    let found = SmoothedAggregation::new(&space, &links, (&on_device, &map), vectors()).unwrap();
+    let [coarse] = expected.levels().1.collect::<Vec<_>>()[..] else { panic!("one coarse level") };
+    let on_gpu = found.levels().1.next().unwrap();
+    assert!(graph_on_host(&space, on_gpu.graph()) == **coarse.graph(), "other aggregates");
+    let apart = difference(&space.download(on_gpu.values()).unwrap(), coarse.values());
+    assert!(apart < 1e-10, "values apart by {apart}");
+}

@@ -93,6 +93,19 @@ fn forks_copy_beside_each_other() {
             assert!(fork.begin_download(&there, fork.staging(len + 2).unwrap()).is_err());
         }
     }
+    let (mut recording, [one, two]) = (Default::default(), &forks);
+    let (mut there, mut messages) = (one.zeros::<f64>(8).unwrap(), Vec::new());
+    for _ in 0..2 {
+        let copied = one.repeat(&mut recording, || one.begin_upload(one.staging(8)?, &mut there).map(drop));
+        messages.extend(copied.err().map(|error| error.to_string()));
+    }
+    assert!(matches!(&messages[..], [refused] if refused.contains("within `repeat`")), "{messages:?}");
+    let mut recording = Default::default();
+    for _ in 0..2 {
+        one.repeat(&mut recording, || one.fill(8, 1.0, &mut there)).unwrap();
+    }
+    let refused = two.repeat(&mut recording, || Ok(())).unwrap_err().to_string();
+    assert!(refused.contains("another space"), "{refused}");
 }
 
 #[test]
