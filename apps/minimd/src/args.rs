@@ -83,7 +83,7 @@ pub struct Args {
     /// Neighbour lists: half has each pair once, full twice; auto is half on the CPU, full on a GPU
     #[arg(long, value_name = "LISTS", default_value = "auto")]
     pub lists: Lists,
-    /// Sort atoms by bins with each new neighbour lists
+    /// Sort atoms by bin whenever neighbour lists are rebuilt
     #[arg(long, value_name = "YES", default_value = "yes")]
     pub sort: Answer,
     /// Steps between new neighbour lists
@@ -98,10 +98,10 @@ pub struct Args {
     /// Temperature of the first velocities
     #[arg(long, value_name = "T", default_value = "1.44", value_parser = positive)]
     pub temperature: f64,
-    /// Distance from which on atoms exert no force
+    /// Cutoff radius of the potential
     #[arg(long, value_name = "R", default_value = "2.5", value_parser = positive)]
     pub cutoff: f64,
-    /// Lists reach so much farther than forces
+    /// Skin: distance added to the cutoff for neighbour lists
     #[arg(long, value_name = "R", default_value = "0.3", value_parser = positive)]
     pub skin: f64,
     /// Where to compute: cpu, cuda, cuda:K, or auto

@@ -2,9 +2,13 @@
 
 use crate::domain::Domain;
 use minifenl::space::even_bounds;
+use minifenl::{Error, Result};
 
 /// Bins along the reach of a list.
 const REACH: usize = 2;
+
+/// Bins of a rank: bounds of bins of owned atoms and of ghosts have 32-bit signed indices.
+const MOST: usize = (1 << 30) - 1;
 
 /// Cubes with edges of half the reach, on a part and its surroundings.
 #[derive(Debug)]
@@ -31,16 +35,28 @@ pub struct Sorted {
 
 impl Bins {
     /// The bins of a part.
-    pub fn new(domain: &Domain) -> Self {
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`] for 2^30 bins or more.
+    pub fn new(domain: &Domain) -> Result<Self> {
         let edge = domain.reach / REACH as f64;
         // Rounding moves no atom into a bin at the edge of all.
         let margin = 0.01 * edge;
         let origin = domain.low.map(|low| low - domain.reach - margin);
         let length = |d: usize| domain.high[d] + domain.reach + margin - origin[d];
         let extents: [usize; 3] = std::array::from_fn(|d| (length(d) / edge) as usize + 2);
+        let [x, y, z] = extents;
+        if x.checked_mul(y).and_then(|layer| layer.checked_mul(z)).is_none_or(|count| count > MOST) {
+            return Err(Error::TooLarge {
+                what: "a box this wide for its cutoff plus skin (--cutoff, --skin, --density)".into(),
+                needed: format!("{x} x {y} x {z} bins on a rank"),
+                limit: format!("{MOST} bins"),
+            });
+        }
         let across = 2 * REACH + 1;
         let row = |k: usize| extents[0] * (k % across + extents[1] * (k / across));
-        Bins { origin, edge, extents, row_bins: across, rows: (0..across * across).map(|k| row(k) as u32).collect() }
+        let rows = (0..across * across).map(|k| row(k) as u32).collect();
+        Ok(Bins { origin, edge, extents, row_bins: across, rows })
     }
 
     fn place(&self, x: [f64; 3]) -> [usize; 3] {

@@ -1,5 +1,6 @@
 //! The fluid on one rank: atoms, ghosts, lists and forces in the memory of a space, and the steps that move them.
 
+use crate::alone::alone;
 use crate::bins::{Bins, Sorted, reordered};
 use crate::domain::Domain;
 use crate::forces::{Pairs, Slabs};
@@ -17,7 +18,7 @@ use minifenl::space::{Array, MemorySpace};
 pub struct Method {
     /// Pairs of owned atoms stand in one list.
     pub is_half: bool,
-    /// Atoms are sorted by bins with each new lists.
+    /// Atoms are sorted by bin whenever neighbour lists are rebuilt.
     pub sorts: bool,
     /// Forces reach to this distance.
     pub cutoff: f64,
@@ -46,31 +47,35 @@ impl<'a, S: Space> Fluid<'a, S> {
     /// Places atoms at `x` with velocities `v`, [atom, axis], in the part of a rank, and finds their neighbours and forces.
     ///
     /// # Errors
-    /// Those of the space and of the ranks, here and below.
+    /// Those of the ranks, and those of the space as [`Error::Alone`](minifenl::Error::Alone), here and below.
     pub fn new(
         space: &'a S,
         comm: &'a dyn Communicator,
         domain: Domain,
+        bins: Bins,
         method: Method,
         [x, v]: [Vec<f64>; 2],
     ) -> Result<Self> {
         let nothing = borders(comm, &domain, &[])?;
-        let mut fluid = Fluid {
-            bins: Bins::new(&domain),
-            owned: 0,
-            x: space.zeros(0)?,
-            v: space.zeros(0)?,
-            f: space.zeros(0)?,
-            ghosts: (0, space.zeros(0)?, space.zeros(0)?),
-            halo: Halo::new(space, comm, &nothing.map)?,
-            lists: Neighbours::new(space, method.is_half)?,
-            sorted: Sorted::default(),
-            slabs: None,
-            space,
-            comm,
-            domain,
-            method,
+        let empty = || {
+            Ok(Fluid {
+                owned: 0,
+                x: space.zeros(0)?,
+                v: space.zeros(0)?,
+                f: space.zeros(0)?,
+                ghosts: (0, space.zeros(0)?, space.zeros(0)?),
+                halo: Halo::new(space, comm, &nothing.map)?,
+                lists: Neighbours::new(space, method.is_half)?,
+                sorted: Sorted::default(),
+                slabs: None,
+                space,
+                comm,
+                domain,
+                bins,
+                method,
+            })
         };
+        let mut fluid = empty().map_err(alone(comm))?;
         fluid.place(x, v, 0)?;
         fluid.list()?;
         fluid.push()?;
@@ -95,27 +100,29 @@ impl<'a, S: Space> Fluid<'a, S> {
     pub fn start(&mut self, dt: f64) -> Result<()> {
         let (f, v, x) =
             (S::Memory::slice(&self.f), S::Memory::slice_mut(&mut self.v), S::Memory::slice_mut(&mut self.x));
-        self.space.for_items(3 * self.owned, &Start { dt }, [f], [v, x])
+        self.space.for_items(3 * self.owned, &Start { dt }, [f], [v, x]).map_err(alone(self.comm))
     }
 
     /// Second half of a step.
     pub fn end(&mut self, dt: f64) -> Result<()> {
         let v = S::Memory::slice_mut(&mut self.v);
-        self.space.for_items(3 * self.owned, &End { dt }, [S::Memory::slice(&self.f)], [v])
+        self.space.for_items(3 * self.owned, &End { dt }, [S::Memory::slice(&self.f)], [v]).map_err(alone(self.comm))
     }
 
     /// Moves the ghosts with the atoms that they are images of.
     pub fn follow(&mut self) -> Result<()> {
         let x = S::Memory::slice_mut(&mut self.x);
-        self.halo.update(self.space, x)?;
+        self.halo.update(self.space, x).map_err(alone(self.comm))?;
         let (ghosts, sources, shifts) = &self.ghosts;
         let owned = Ghosts { owned: self.owned as f64 };
-        self.space.for_indices(*ghosts, &owned, [S::Memory::slice(shifts)], [S::Memory::slice(sources)], [x])
+        self.space
+            .for_indices(*ghosts, &owned, [S::Memory::slice(shifts)], [S::Memory::slice(sources)], [x])
+            .map_err(alone(self.comm))
     }
 
     /// Gives each atom to the rank where it is now, and finds the ghosts; `step` is for messages.
     pub fn migrate(&mut self, step: usize) -> Result<()> {
-        let [x, v, _] = self.arrays()?;
+        let [x, v, _] = self.arrays().map_err(alone(self.comm))?;
         self.place(x, v, step)
     }
 
@@ -125,7 +132,13 @@ impl<'a, S: Space> Fluid<'a, S> {
             let order = self.bins.sort(&x, x.len() / 3).order;
             (x, v) = (reordered(&order, &x), reordered(&order, &v));
         }
-        let Seen { sources, shifts, x: ghosts, map } = borders(self.comm, &self.domain, &x)?;
+        let seen = borders(self.comm, &self.domain, &x)?;
+        self.hold(x, v, seen).map_err(alone(self.comm))
+    }
+
+    /// Takes atoms and ghosts into the memory of the space.
+    fn hold(&mut self, mut x: Vec<f64>, v: Vec<f64>, seen: Seen) -> Result<()> {
+        let Seen { sources, shifts, x: ghosts, map } = seen;
         self.owned = x.len() / 3;
         x.extend(ghosts);
         self.ghosts = (sources.len(), self.space.upload(&sources)?, self.space.upload(&shifts)?);
@@ -138,6 +151,10 @@ impl<'a, S: Space> Fluid<'a, S> {
 
     /// Lists the neighbours of the atoms.
     pub fn list(&mut self) -> Result<()> {
+        self.build_lists().map_err(alone(self.comm))
+    }
+
+    fn build_lists(&mut self) -> Result<()> {
         let (space, sorted) = (self.space, &self.sorted);
         self.lists.build(space, S::Memory::slice(&self.x), &self.bins, sorted, self.domain.reach)?;
         let bounds = match space.threads() {
@@ -155,15 +172,18 @@ impl<'a, S: Space> Fluid<'a, S> {
     pub fn push(&mut self) -> Result<()> {
         let pairs =
             Pairs { x: S::Memory::slice(&self.x), lists: &self.lists, owned: self.owned, cutoff: self.method.cutoff };
-        pairs.forces(self.space, self.slabs.as_ref(), S::Memory::slice_mut(&mut self.f))
+        pairs.forces(self.space, self.slabs.as_ref(), S::Memory::slice_mut(&mut self.f)).map_err(alone(self.comm))
     }
 
     /// Temperature, energy and pressure over all ranks. Collective.
     pub fn state(&self, atoms: usize) -> Result<State> {
         let pairs =
             Pairs { x: S::Memory::slice(&self.x), lists: &self.lists, owned: self.owned, cutoff: self.method.cutoff };
-        let Both { energy, virial } = pairs.energy(self.space)?;
-        let squares = self.space.reduce_items(3 * self.owned, &Squares {}, [S::Memory::slice(&self.v)])?;
+        let Both { energy, virial } = pairs.energy(self.space).map_err(alone(self.comm))?;
+        let squares = self
+            .space
+            .reduce_items(3 * self.owned, &Squares {}, [S::Memory::slice(&self.v)])
+            .map_err(alone(self.comm))?;
         let mut sums = [squares, energy, virial];
         self.comm.all_sum(&mut sums);
         Ok(State::of(sums, atoms, self.domain.edges))

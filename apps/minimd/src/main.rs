@@ -14,6 +14,7 @@
 //! ```
 //! Exit codes: 0 done, 2 bad usage or input, 1 any other failure.
 
+mod alone;
 mod args;
 mod bins;
 mod domain;
@@ -32,7 +33,7 @@ mod thermo;
 
 use args::Args;
 use minifenl::comm::{self, Communicator, agree, default_threads};
-use minifenl::files::write;
+use minifenl::files::OutputFile;
 use minifenl::run::Chosen;
 use minifenl::run::program::{self, Exit};
 use minifenl::space::{Cuda, Serial, Threads};
@@ -50,7 +51,7 @@ fn main() -> ExitCode {
         Ok(comm) => {
             comm.abort_on_panic();
             let done = job(&args, &*comm).inspect_err(|error| end_ranks(&*comm, error));
-            agree(&*comm, done).map_or_else(|error| end(&error), |()| Exit::Done).into()
+            agree(&*comm, done).unwrap_or_else(|error| end(&error)).into()
         }
         Err(error) => program::failure(&error, &mut stderr()).into(),
     }
@@ -58,9 +59,10 @@ fn main() -> ExitCode {
 
 /// Ends all ranks at an error that this rank met alone, in the midst of the work: the others wait for it.
 fn end_ranks(comm: &dyn Communicator, error: &Error) {
-    if comm.size() > 1 && !matches!(error, Error::Invalid(_) | Error::Elsewhere { .. } | Error::File { .. }) {
-        let _ = writeln!(stderr(), "error: rank {}: {error}", comm.rank());
-        comm.abort(Exit::during_work(error) as i32);
+    if let Error::Alone(cause) = error {
+        let rank = if error.names_rank() { String::new() } else { format!("rank {}: ", comm.rank()) };
+        let _ = writeln!(stderr(), "error: {rank}{error}");
+        comm.abort(Exit::during_work(&**cause) as i32);
     }
 }
 
@@ -73,31 +75,40 @@ fn end(error: &Error) -> Exit {
     Exit::during_work(error)
 }
 
-fn job(args: &Args, comm: &dyn Communicator) -> Result<()> {
+fn job(args: &Args, comm: &dyn Communicator) -> Result<Exit> {
+    let path = args.json.as_ref().filter(|_| comm.rank() == 0);
+    let file = agree(comm, path.map(|path| OutputFile::create(path)).transpose())?;
     let report = match agree(comm, args.device.choose(comm, false))? {
         Chosen::Cuda(ordinal) => {
             let space = Cuda::new(ordinal).map_err(|error| Error::Invalid(format!("--device: {error}")));
             on(&agree(comm, space)?, args, comm)?
         }
         Chosen::Cpu { notice } => {
-            if let Some(notice) = notice {
-                show(&format!("# {notice}\n"))?;
-            }
+            // Ranks may differ in notice and threads.
+            agree(comm, notice.map_or(Ok(()), |notice| show(&format!("# {notice}\n"))))?;
             let space = match args.threads.map_or_else(|| default_threads(comm), usize::from) {
-                1 => Serial,
-                threads => agree(comm, Threads::with_current(threads))?,
+                1 => Ok(Serial),
+                threads => Threads::with_current(threads),
             };
-            on(&space, args, comm)?
+            on(&agree(comm, space)?, args, comm)?
         }
     };
-    show(&report.summary())?;
-    let written = args.json.as_ref().filter(|_| comm.rank() == 0);
-    written.map_or(Ok(()), |path| write(path, report.json().as_bytes()))
+    let shown = show(&report.summary());
+    let written = file.map_or(Ok(()), |file| file.write_or_copy(report.json().as_bytes()));
+    agree(comm, shown)?;
+    Ok(written.map_or_else(
+        |lost| {
+            let _ = writeln!(stderr(), "error: {lost}");
+            Exit::Failed
+        },
+        |()| Exit::Done,
+    ))
 }
 
 /// Runs on a space, and prints states.
 fn on<S: space::Space>(space: &S, args: &Args, comm: &dyn Communicator) -> Result<Report> {
-    show(&format!("# {} atoms on {} x {}\n{HEAD}", args.atoms(), comm.size(), space.label()))?;
+    let head = format!("# {} atoms on {} x {}\n{HEAD}", args.atoms(), comm.size(), space.label());
+    agree(comm, show(&head))?;
     run::run(space, comm, args, &mut |line| show(&line.text()))
 }
 

@@ -1,5 +1,6 @@
 //! Atoms change their rank, and ranks learn which of their atoms others see.
 
+use crate::alone::alone;
 use crate::domain::Domain;
 use minifenl::comm::{Communicator, Map, Message, Neighbour, agree};
 use minifenl::{Error, Result};
@@ -76,7 +77,7 @@ pub struct Seen {
 /// Finds the ghosts of the owned atoms at `x`, which are in the box.
 ///
 /// # Errors
-/// Those of [`Communicator::send_all`] and [`Map::new`].
+/// Those of [`Communicator::send_all`]; those of [`Map::new`] as [`Error::Alone`].
 pub fn borders(comm: &dyn Communicator, domain: &Domain, x: &[f64]) -> Result<Seen> {
     let owned = x.len() / 3;
     let (mut sources, mut shifts, mut places) = (Vec::new(), Vec::new(), Vec::new());
@@ -123,5 +124,6 @@ pub fn borders(comm: &dyn Communicator, domain: &Domain, x: &[f64]) -> Result<Se
     }
     let mut total = [(owned + sources.len()) as u64];
     comm.all_sum_u64(&mut total);
-    Ok(Seen { sources, shifts, x: places, map: Map::new(total[0], held, neighbours)?.expand(3)? })
+    let map = Map::new(total[0], held, neighbours).and_then(|map| map.expand(3)).map_err(alone(comm))?;
+    Ok(Seen { sources, shifts, x: places, map })
 }

@@ -3,12 +3,23 @@
 use crate::bins::{Bins, Sorted};
 use crate::functions::{Largest, List};
 use crate::space::Space;
-use minifenl::Result;
-use minifenl::space::{Array, Layout, MemorySpace, Slice};
+use minifenl::space::{Array, ExecutionSpace, Layout, MemorySpace, Slice};
+use minifenl::{Error, Result};
 
 /// Room of each list at first: what a fluid of density 0.84 needs up to 2.8.
 pub fn first_width(is_half: bool) -> usize {
     if is_half { 64 } else { 112 }
+}
+
+/// Returns the items of lists; refuses more than a GPU can index, by 32 bits with a sign.
+pub fn check_items<S: ExecutionSpace>(atoms: usize, width: usize) -> Result<usize> {
+    let items = atoms * width;
+    let error = || Error::TooLarge {
+        what: "array of neighbour lists on a GPU".into(),
+        needed: format!("{atoms} x {width} items"),
+        limit: format!("{} items", i32::MAX),
+    };
+    if S::SYNCHRONOUS || items <= i32::MAX as usize { Ok(items) } else { Err(error()) }
 }
 
 /// Lists of the owned atoms, made anew from time to time.
@@ -72,12 +83,13 @@ impl<S: Space> Neighbours<S> {
 
     /// Makes room: lists by rows on a host, where one thread reads a list, by columns on a GPU.
     fn grow(&mut self, space: &S, width: usize) -> Result<()> {
+        let items = check_items::<S>(self.room, width)?;
         self.width = width;
         let layout = if S::SYNCHRONOUS { Layout::Right } else { Layout::Left };
         self.steps = layout.strides([self.room, width]).map(|step| step as f64);
         // The former lists go before the new ones come.
         (self.counts, self.list) = (space.zeros(0)?, space.zeros(0)?);
-        (self.counts, self.list) = (space.to_be_written(self.room)?, space.to_be_written(self.room * width)?);
+        (self.counts, self.list) = (space.to_be_written(self.room)?, space.to_be_written(items)?);
         Ok(())
     }
 

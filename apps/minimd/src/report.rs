@@ -55,7 +55,7 @@ pub struct Report {
     pub build: BuildReport,
     /// The space.
     pub space: String,
-    /// Ranks, and their number along each axis.
+    /// Number of ranks.
     pub ranks: usize,
     /// Parts of the box along each axis.
     pub grid: [usize; 3],
@@ -69,15 +69,15 @@ pub struct Report {
     pub atoms: usize,
     /// Steps.
     pub steps: usize,
-    /// Length of a step, density, first temperature, cutoff, skin.
+    /// Length of a time step.
     pub dt: f64,
     /// Atoms per volume.
     pub density: f64,
     /// First temperature.
     pub temperature: f64,
-    /// Forces reach to this distance.
+    /// Cutoff radius of the potential.
     pub cutoff: f64,
-    /// Lists reach so much farther.
+    /// Skin: distance added to the cutoff for neighbour lists.
     pub skin: f64,
     /// Steps between new lists.
     pub rebuild: usize,

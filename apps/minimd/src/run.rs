@@ -1,6 +1,8 @@
 //! A run: lattice, steps, and what is printed and measured.
 
+use crate::alone::alone;
 use crate::args::Args;
+use crate::bins::Bins;
 use crate::domain::Domain;
 use crate::fluid::{Fluid, Method};
 use crate::neighbours::first_width;
@@ -9,14 +11,15 @@ use crate::space::Space;
 use crate::start::{atoms, lattice};
 use crate::thermo::State;
 use minifenl::comm::{Communicator, agree};
-use minifenl::space::FreeMemory;
+use minifenl::space::{ExecutionSpace, FreeMemory};
 use minifenl::{Error, Result};
 use std::time::Instant;
 
-/// Runs the fluid on a space; `show` gets each line of states when it is known.
+/// Runs the fluid on a space; `show` gets each line of states when it is known, and may fail on one rank.
 ///
 /// # Errors
-/// [`Error::Invalid`] for a box, ranks or a time step that the fluid cannot have; those of the space and of the ranks.
+/// [`Error::Invalid`] for a box, ranks or a time step that the fluid cannot have, [`Error::TooLarge`] for atoms or bins beyond memory;
+/// those of `show`. [`Error::Alone`] for a failure that the other ranks do not know.
 pub fn run<S: Space>(
     space: &S,
     comm: &dyn Communicator,
@@ -26,22 +29,24 @@ pub fn run<S: Space>(
     let edges = args.cells.0.map(|cells| cells as f64 * lattice(args.density));
     let is_half = args.lists.is_half(S::SYNCHRONOUS);
     let count = args.atoms();
-    let free = FreeMemory::now().share(comm.ranks_on_node() as u64);
-    agree(comm, check_memory(count / comm.size(), is_half, free))?;
     let domain = Domain::new(edges, args.cutoff + args.skin, comm.rank(), comm.size())?;
+    let bins = agree(comm, Bins::new(&domain))?;
+    let free = agree(comm, space.free_bytes(comm))?;
+    let on_host = FreeMemory::now().share(comm.ranks_on_node() as u64);
+    agree(comm, check_memory::<S>(count / comm.size(), bins.count(), is_half, [free, on_host]))?;
     let start = atoms(comm, &domain, args.cells.0, args.density, args.temperature);
     let own = start[0].len() / 3;
     let none = || format!("no atoms on rank {} of {}: expected fewer ranks or more --cells", comm.rank(), comm.size());
     agree(comm, if own > 0 { Ok(()) } else { Err(Error::Invalid(none())) })?;
     let grid = domain.grid;
     let method = Method { is_half, sorts: args.sort.is_yes(), cutoff: args.cutoff };
-    let mut fluid = Fluid::new(space, comm, domain, method, start)?;
+    let mut fluid = Fluid::new(space, comm, domain, bins, method, start)?;
     let mut lines = Vec::new();
     let mut note = |fluid: &Fluid<'_, S>, step: usize, seconds: f64| {
         check(comm, fluid.owned(), count, step)?;
         let state = fluid.state(count)?;
         let line = Line { step, state, seconds };
-        show(&line)?;
+        agree(comm, show(&line))?;
         lines.push(line);
         check_speed(&state, args, step)
     };
@@ -73,23 +78,29 @@ pub fn run<S: Space>(
             note(&fluid, step, begin.elapsed().as_secs_f64())?;
         }
     }
-    space.fence()?;
+    space.fence().map_err(alone(comm))?;
     comm.barrier();
     seconds.total = begin.elapsed().as_secs_f64();
     Ok(Report::new(space, comm.size(), grid, is_half, count, args, lines, seconds))
 }
 
-/// Refuses more atoms of a rank than its free memory holds: lists, and positions, velocities and forces with their copies.
-pub fn check_memory(atoms: usize, is_half: bool, free: u64) -> Result<()> {
+/// Refuses more atoms and bins of a rank than free memory holds, in the space and on the host: vectors, lists and bounds of bins in the
+/// space; copies of vectors, and bounds of bins thrice, on the host.
+pub fn check_memory<S: ExecutionSpace>(atoms: usize, bins: usize, is_half: bool, free: [u64; 2]) -> Result<()> {
     let lists = 4 * (first_width(is_half) + first_width(is_half) / 8);
-    let needed = atoms as u64 * (300 + lists as u64);
-    let mib = |bytes: u64| format!("{} MiB", bytes >> 20);
-    let error = || Error::TooLarge {
-        what: format!("{atoms} atoms: memory"),
-        needed: mib(needed),
-        limit: format!("{} free", mib(free)),
+    let (items, bounds) = (atoms as u64, 8 * bins as u64);
+    let [inside, copies] = [items * (150 + lists as u64) + bounds, items * 150 + 3 * bounds];
+    let check = |memory: &str, needed: u64, free: u64| {
+        let mib = |bytes: u64| format!("{} MiB", bytes >> 20);
+        let what = format!("{atoms} atoms in {bins} bins: {memory}");
+        let error = || Error::TooLarge { what, needed: mib(needed), limit: format!("{} free", mib(free)) };
+        if needed <= free { Ok(()) } else { Err(error()) }
     };
-    if needed <= free { Ok(()) } else { Err(error()) }
+    if S::SYNCHRONOUS {
+        return check("memory", inside + copies, free[0].min(free[1]));
+    }
+    check("GPU memory", inside, free[0])?;
+    check("memory", copies, free[1])
 }
 
 /// Refuses a state whose atoms cross the reach of their lists within a step, on average, or have no finite speed.

@@ -2,11 +2,13 @@
 
 use crate::functions::{End, Energy, Full, Ghosts, Half, HalfSlabs, Largest, List, Squares, Start, Sums};
 use minifenl::comm::Staging;
+use minifenl::run::Job;
 use minifenl::space::{Cuda, Loops, Threads};
 
-/// A space that runs every function of the fluid, and whose positions other ranks can get.
+/// A space that runs every function of the fluid, tells its free memory, and whose positions other ranks can get.
 pub trait Space:
-    Staging
+    Job
+    + Staging
     + Loops<End>
     + Loops<Energy>
     + Loops<Full>

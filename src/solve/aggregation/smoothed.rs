@@ -78,7 +78,7 @@ impl<S: Aggregate> SmoothedAggregation<S> {
         near_null: NearNull,
     ) -> Result<Self> {
         let comm = links.comm();
-        let taken = check(matrix, map, &near_null).and_then(|()| near_null.taken(space));
+        let taken = check(matrix, map, &near_null).and_then(|()| near_null.taken(space, |values| space.take(values)));
         let (mut near_null, mut map) = (agree(comm, taken)?, map.clone());
         let (mut coarsenings, mut coarse, mut levels) = (Vec::new(), Vec::<DistributedMatrix<S>>::new(), Vec::new());
         loop {

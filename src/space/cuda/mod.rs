@@ -6,8 +6,7 @@
 //!     CudaArray<T>                       allocated and freed in the order of its stream
 //! ```
 //! Calls enqueue work and return, except those that are documented to wait ([`fence`](ExecutionSpace::fence), reads,
-//! [`Event::wait`]). The driver and NVRTC are loaded at run time. If one is missing, [`Error::Device`]
-//! says what to install.
+//! [`Event::wait`]). The driver and NVRTC are loaded at run time. If one is missing, [`Error::Device`] says what to install.
 //!
 //! Safety: this folder holds every call into the driver, and so every kernel launch.
 

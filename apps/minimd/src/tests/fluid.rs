@@ -2,10 +2,11 @@
 
 use super::thread_ranks::on_ranks;
 use super::{args, gpu, states};
+use crate::alone::alone;
 use crate::run::{check_memory, run};
 use minifenl::Error;
-use minifenl::comm::Solo;
-use minifenl::space::{Serial, Threads};
+use minifenl::comm::{Communicator, Solo};
+use minifenl::space::{Cuda, Serial, Threads};
 
 fn check_equal(found: &[[f64; 4]], expected: &[[f64; 4]], what: &str) {
     assert_eq!(found.len(), expected.len());
@@ -59,6 +60,8 @@ fn what_cannot_go_well_is_refused_in_one_line() {
         (&["-n", "1"][..], "the box is 1.680 long: expected at least cutoff plus skin, 2.8"),
         (&["-n", "4x4x1"], "the box is 1.680 long"),
         (&["-n", "3", "--cutoff", "5"], "the box is 5.039 long: expected at least cutoff plus skin, 5.3"),
+        (&["-n", "3", "--cutoff", "1e-6", "--skin", "1e-6"], "bins on a rank, the limit is 1073741823 bins"),
+        (&["-n", "32", "--density", "1e-6"], "bins on a rank, the limit is 1073741823 bins"),
         (&["-n", "3", "--dt", "1"], "atoms are lost, the first at ("),
         (&["-n", "3", "--dt", "5"], "step 0: T = 1.440e0, atoms move 1.0e1 a step: the time step is too long"),
         (&["-n", "3", "--dt", "1", "--thermo", "5"], "a step: the time step is too long"),
@@ -66,12 +69,52 @@ fn what_cannot_go_well_is_refused_in_one_line() {
         let found = refused(words);
         assert!(found.contains(expected) && !found.contains('\n'), "{words:?}: {found}");
     }
-    let large = check_memory(1 << 20, true, 500 << 20).unwrap_err().to_string();
-    assert_eq!(large, "1048576 atoms: memory needs 588 MiB, the limit is 500 MiB free");
-    assert!(check_memory(1 << 20, true, 588 << 20).is_ok() && check_memory(1 << 20, false, 588 << 20).is_err());
     // Of 60 ranks some have none of 32 atoms.
     let ends = on_ranks(60, |comm| states(&Serial, comm, &["-n", "2"]).unwrap_err());
     let told: Vec<String> =
         ends.iter().filter(|end| !matches!(end, Error::Elsewhere { .. })).map(ToString::to_string).collect();
     assert!(told.len() == 1 && told[0].contains("of 60: expected fewer ranks or more --cells"), "{told:?}");
+}
+
+/// A host holds all; a GPU lists, vectors and bounds, and its host copies.
+#[test]
+fn atoms_and_bins_beyond_free_memory_are_refused() {
+    let mib = |[space, host]: [u64; 2]| [space << 20, host << 20];
+    let on_host = |bins, is_half, free| check_memory::<Threads>(1 << 20, bins, is_half, mib([free; 2]));
+    let large = on_host(1 << 10, true, 500).unwrap_err().to_string();
+    assert_eq!(large, "1048576 atoms in 1024 bins: memory needs 588 MiB, the limit is 500 MiB free");
+    assert!(on_host(0, true, 588).is_ok() && on_host(0, false, 588).is_err());
+    assert!(on_host(1 << 20, true, 620).is_ok() && on_host(1 << 20, true, 619).is_err());
+    let on_gpu = |free| check_memory::<Cuda>(1 << 20, 1 << 20, true, mib(free)).map_err(|error| error.to_string());
+    assert_eq!(on_gpu([446, 174]), Ok(()));
+    assert!(on_gpu([445, 1000]).unwrap_err().contains("GPU memory needs 446 MiB, the limit is 445 MiB free"));
+    assert!(on_gpu([1000, 173]).unwrap_err().contains(": memory needs 174 MiB, the limit is 173 MiB free"));
+}
+
+/// Ranks of threads panic where one leaves another in a collective operation.
+#[test]
+fn output_that_one_rank_cannot_write_ends_all_ranks() {
+    for last in [0, 1] {
+        let ends = on_ranks(3, |comm| {
+            let mut lines = 0;
+            let args = args(&["-n", "4", "--steps", "2", "--thermo", "1"]);
+            run(&Serial, comm, &args, &mut |_| {
+                lines += 1;
+                if comm.rank() == 0 && lines > last { Err(Error::Invalid("full".into())) } else { Ok(()) }
+            })
+            .map(|_| ())
+        });
+        assert_eq!(ends[0], Err(Error::Invalid("full".into())));
+        assert!(ends[1..].iter().all(|end| *end == Err(Error::Elsewhere { rank: 0 })), "{ends:?}");
+    }
+}
+
+#[test]
+fn an_error_that_other_ranks_do_not_know_is_marked() {
+    let error = || Error::Device("lost".into());
+    let lone = Error::Alone(Box::new(error()));
+    assert_eq!(alone(&Solo)(error()), error());
+    for found in on_ranks(2, |comm| [error(), lone.clone(), Error::Elsewhere { rank: 1 }].map(alone(comm))) {
+        assert_eq!(found, [lone.clone(), lone.clone(), Error::Elsewhere { rank: 1 }]);
+    }
 }

@@ -8,6 +8,7 @@ mod texts;
 mod thread_ranks;
 
 use crate::args::Args;
+use crate::bins::Bins;
 use crate::domain::Domain;
 use crate::fluid::{Fluid, Method};
 use crate::run::run;
@@ -43,7 +44,8 @@ fn moved<'a, S: Space>(space: &'a S, comm: &'a dyn Communicator, words: &[&str])
     let domain = Domain::new(edges, args.cutoff + args.skin, comm.rank(), comm.size()).unwrap();
     let start = atoms(comm, &domain, args.cells.0, args.density, args.temperature);
     let method = Method { is_half: args.lists.is_half(true), sorts: args.sort.is_yes(), cutoff: args.cutoff };
-    let mut fluid = Fluid::new(space, comm, domain, method, start).unwrap();
+    let bins = Bins::new(&domain).unwrap();
+    let mut fluid = Fluid::new(space, comm, domain, bins, method, start).unwrap();
     for step in 1..=args.steps {
         fluid.start(args.dt).unwrap();
         if step % args.rebuild == 0 {

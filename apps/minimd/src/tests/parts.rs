@@ -2,9 +2,11 @@
 
 use crate::bins::Bins;
 use crate::domain::Domain;
+use crate::neighbours::check_items;
 use crate::start::{atoms, lattice};
 use crate::thermo::exponential;
 use minifenl::comm::Solo;
+use minifenl::space::{Cuda, Threads};
 use support::noise;
 
 #[test]
@@ -21,7 +23,10 @@ fn each_atom_has_one_owner_and_a_part_few_images() {
     // No atom is deep where the part is thinner than twice the reach.
     assert!(!parts[0].is_deep([3.5, 4.5, 2.5]));
     // Images of itself left and right, and of 8 parts around with both of their sides.
-    assert!(parts.iter().all(|part| part.images.iter().all(|image| image.rank < 12) && part.images.len() < 27 * 12));
+    for (rank, part) in parts.iter().enumerate() {
+        let own = part.images.iter().filter(|image| image.rank == rank).count();
+        assert_eq!((own, part.images.len()), (2, 2 + 8 * 3), "{rank}");
+    }
     let whole = Domain::new([9.0; 3], 2.8, 0, 1).unwrap();
     assert_eq!(whole.images.len(), 26);
     assert_eq!(whole.wrapped([-1e-18, 9.0, 3.0]), Some([0.0, 0.0, 3.0]));
@@ -34,7 +39,7 @@ fn slabs_of_one_parity_share_no_neighbour() {
     let cells = [2, 2, 24];
     let edges = cells.map(|cells| cells as f64 * lattice(0.8442));
     let domain = Domain::new(edges, 2.8, 0, 1).unwrap();
-    let bins = Bins::new(&domain);
+    let bins = Bins::new(&domain).unwrap();
     let [x, _] = atoms(&Solo, &domain, cells, 0.8442, 1.44);
     let order = bins.sort(&x, x.len() / 3).order;
     let x = crate::bins::reordered(&order, &x);
@@ -54,6 +59,21 @@ fn slabs_of_one_parity_share_no_neighbour() {
     assert!(bins.slabs(&sorted, 32).is_none());
     let none = bins.sort(&[], 0);
     assert!(bins.slabs(&none, 2).is_none());
+}
+
+#[test]
+fn bins_and_lists_beyond_their_indices_are_refused() {
+    // Bins have edges of 1: those of the box, of its surroundings of width 2, and two for rounding.
+    let bins = |edge: f64| Bins::new(&Domain::new([edge; 3], 2.0, 0, 1).unwrap()).map(|bins| bins.count());
+    assert_eq!(bins(1017.5), Ok(1023 * 1023 * 1023));
+    let refused = bins(1018.5).unwrap_err().to_string();
+    assert!(refused.ends_with("needs 1024 x 1024 x 1024 bins on a rank, the limit is 1073741823 bins"), "{refused}");
+    // A product beyond 64 bits.
+    assert!(Bins::new(&Domain::new([1e5; 3], 2e-6, 0, 1).unwrap()).is_err());
+    assert_eq!(check_items::<Cuda>(1 << 24, 127), Ok(127 << 24));
+    assert_eq!(check_items::<Threads>(1 << 24, 128), Ok(1 << 31));
+    let refused = check_items::<Cuda>(1 << 24, 128).unwrap_err().to_string();
+    assert_eq!(refused, "array of neighbour lists on a GPU needs 16777216 x 128 items, the limit is 2147483647 items");
 }
 
 #[test]

@@ -48,11 +48,20 @@ fn ranks_print_the_states_of_the_original_once() {
         assert_eq!(states(&out), ORIGINAL[2].1, "{ranks}");
         assert_eq!(out.matches("PERF_SUMMARY").count(), 1);
     }
-    for words in [&["-n", "1"][..], &["-n", "4", "--dt", "1"]] {
-        let (code, _, err) = on_ranks(2, words);
+    let bins = ["-n", "4", "--cutoff", "1e-6", "--skin", "1e-6"];
+    let file = ["-n", "4", "--json", "/no/such/folder/run.json"];
+    for words in [&["-n", "1"][..], &["-n", "4", "--dt", "1"], &bins, &file] {
+        let (code, out, err) = on_ranks(2, words);
         let told: Vec<&str> = err.lines().filter(|line| line.starts_with("error: ")).collect();
         assert!(code == Some(2) && told.len() == 1, "{code:?} {err}");
+        assert!(!out.contains("PERF_SUMMARY"), "{out}");
     }
+    // A full disk behind the first rank's output.
+    let mut command = support::mpirun(2);
+    let script = format!("exec {} -n 4 --threads 1 > /dev/full", env!("CARGO_BIN_EXE_minifenl-minimd"));
+    let output = command.args(["sh", "-c", &script]).output().expect("mpirun starts");
+    let err = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(2) && err.matches("the output cannot be written").count() == 1, "{err}");
 }
 
 #[test]
@@ -83,13 +92,14 @@ fn bad_input_is_refused_in_one_line() {
         (&["--steps", "0"], "expected a whole number from 1"),
         (&["--dt", "nan"], "expected a number from 1e-6"),
         (&["-n", "3", "--dt", "1"], "atoms are lost"),
+        (&["-n", "4", "--cutoff", "1e-6", "--skin", "1e-6"], "the limit is 1073741823 bins"),
         (&["--threads", "0"], "0 is not in 1.."),
         (&["--lists", "third"], "third"),
         (&["--device", "tpu"], "tpu"),
         (&["-n", "2", "--json", "/no/such/folder/run.json"], "/no/such/folder"),
     ] {
-        let (code, _, err) = run(PROGRAM, args);
-        assert_eq!(code, 2, "{args:?}: {err}");
+        let (code, out, err) = run(PROGRAM, args);
+        assert!(code == 2 && !out.contains("PERF_SUMMARY"), "{args:?}: {out} {err}");
         assert!(err.contains(words) && err.trim_end().lines().count() == 1, "{args:?}: {err}");
     }
 }
