@@ -3,7 +3,7 @@
 use crate::errors::exception;
 use minifenl::contraction::Sum;
 use minifenl::fill::{CudaCoo, DeviceIndices};
-use minifenl::space::{Cuda, CudaArray, ExecutionSpace};
+use minifenl::space::{Cuda, CudaArray, ExecutionSpace, Item};
 use minifenl::{Error, Result};
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
@@ -62,9 +62,21 @@ impl Given<'_> {
     fn on<R>(&self, space: &Cuda, work: impl FnOnce(&CudaArray<i32>) -> Result<R>) -> Result<R> {
         match *self {
             Given::Host(indices) => work(&space.upload(indices)?),
-            Given::Gpu((address, len)) => space.with_foreign(address, len, |indices| work(indices)),
+            Given::Gpu(place) => lent(space, place, |indices| work(indices)),
         }
     }
+}
+
+/// Calls `work`, one of the plan's calls, with an array of another library.
+#[allow(unsafe_code)]
+fn lent<T: Item, R>(
+    space: &Cuda,
+    (address, len): Place,
+    work: impl FnOnce(&mut CudaArray<T>) -> Result<R>,
+) -> Result<R> {
+    // SAFETY: the package takes places from arrays that it holds during the call, and refuses values that overlap the sums. Other
+    // libraries free and write them in order with this stream, or the package waits for it. The plan's calls keep no array.
+    unsafe { space.with_foreign(address, len, work) }
 }
 
 #[pymethods]
@@ -140,9 +152,8 @@ impl GpuPlan {
     /// Sums float64 values into the entries `out`. Does not wait for the GPU.
     fn sum_entries(&self, py: Python<'_>, values: Place, out: Place) -> PyResult<()> {
         let summed = py.detach(|| {
-            self.space.with_foreign(values.0, values.1, |values| {
-                self.space
-                    .with_foreign(out.0, out.1, |out| self.coo.sum_entries(&self.space, values, Sum::Overwrite, out))
+            lent(&self.space, values, |values| {
+                lent(&self.space, out, |out| self.coo.sum_entries(&self.space, values, Sum::Overwrite, out))
             })
         });
         summed.map_err(exception)

@@ -115,7 +115,29 @@ def test_elements_and_streams(stand_in):
     torch_like = Lent(values)
     del torch_like.__cuda_array_interface__["stream"]
     plan.csr_arrays(torch_like)
-    assert plan._gpu._plan.waits == 2
+    assert plan._gpu._plan.waits == 4
+    # None says that there is nothing to wait for.
+    plan.csr_arrays(Lent(values, stream=None), out=Lent(np.empty(plan.nnz), stream=2))
+    assert plan._gpu._plan.waits == 4
+    plan.csr_arrays(Lent(values), out=Lent(np.empty(plan.nnz), stream=0x7F00))
+    assert plan._gpu._plan.waits == 6
+
+
+def test_out_is_apart_from_the_values_and_may_be_written(stand_in):
+    plan, both = CooPlan(I, J, device="cuda"), np.arange(9.0)
+    values, out = Lent(both[:5]), Lent(both[5:])
+    plan.csr_arrays(values, out=out)
+    assert (both[5:] == CooPlan(I, J).csr(V).data).all()
+    for start in (0, 1, 4):
+        with pytest.raises(ValueError, match="out: overlaps values"):
+            plan.csr_arrays(values, out=Lent(both[start : start + 4]))
+    with pytest.raises(ValueError, match="out: overlaps values"):
+        plan.csr_arrays(Lent(both[3:8]), out=Lent(both[:4]))
+    read_only = np.zeros(5)
+    read_only.flags.writeable = False
+    plan.csr_arrays(Lent(read_only), out=out)
+    with pytest.raises(ValueError, match="out: is read-only"):
+        plan.csr_arrays(values, out=Lent(read_only[:4]))
 
 
 @pytest.mark.parametrize(

@@ -138,6 +138,8 @@ def test_negative_indices_are_left_out_if_asked():
         (lambda: CooPlan([0], [0]).csr(["x"]), TypeError, "expected numbers"),
         (lambda: CooPlan.from_elements([[0, 1]]).csr(np.zeros((1, 3, 3))), ValueError, "shape"),
         (lambda: CooPlan.from_elements([0, 1]), ValueError, "dimensions"),
+        (lambda: CooPlan.from_elements([[0, 1, 2], [3, -1, -2]]), ValueError, r"rows\[1, 1\] is negative"),
+        (lambda: CooPlan.from_elements([[0, 1, 2], [3, 4, 5]], [[0, 1], [2, -1]]), ValueError, r"columns\[1, 1\] is negative"),
         (lambda: CooPlan.from_elements([[0]], [[0], [1]]), ValueError, "elements"),
     ],
 )

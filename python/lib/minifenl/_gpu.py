@@ -12,7 +12,7 @@ import numpy as np
 
 from ._minifenl import GpuPlan
 
-# Streams whose work is in order with the default stream: it, and that of a thread. PyTorch names none.
+# Streams in order with the default stream: none to wait for, it, and that of a thread. An array that names no stream may be of any.
 _ORDERED = (None, 1, 2)
 
 
@@ -44,7 +44,9 @@ class Array:
         packed = tuple(int(np.prod(self.shape[k + 1 :], dtype=np.int64)) * dtype.itemsize for k in range(self.ndim))
         if self.size > 0 and found.get("strides") not in (None, packed):
             raise ValueError(f"{name}: is not contiguous; ascontiguousarray makes it so")
-        self.place, self.is_ordered = (found["data"][0], self.size), found.get("stream") in _ORDERED
+        address, self.is_read_only = found["data"]
+        self.place, self.end = (address, self.size), address + self.size * dtype.itemsize
+        self.is_ordered = found.get("stream", "not named") in _ORDERED
 
     def min(self):
         """The least item, which the GPU finds."""
@@ -109,10 +111,15 @@ class GpuSums:
             made = self._plan.entries()
             out = _Shared(made, made.place, np.float64)
         into = Array("out", out, np.float64)
-        if not values.is_ordered:
+        if into.is_read_only:
+            raise ValueError("out: is read-only")
+        if max(values.place[0], into.place[0]) < min(values.end, into.end):
+            raise ValueError("out: overlaps values")
+        is_ordered = values.is_ordered and into.is_ordered
+        if not is_ordered:
             self._plan.wait()
         self._plan.sum_entries(values.place, into.place)
-        if not values.is_ordered:
+        if not is_ordered:
             self._plan.wait()
         return out
 

@@ -32,7 +32,9 @@ class CooPlan:
     device : str, optional
         ``"cuda"`` or ``"cuda:K"``: the sums run on a GPU. Indices are arrays of NumPy, or int32 on the GPU; values are float64 on the
         GPU, arrays of CuPy, PyTorch or any library with ``__cuda_array_interface__``, and are not copied. Needs NVIDIA's driver and
-        runtime compiler (pip's nvidia-cuda-nvrtc, which CuPy's packages have, or that of a CUDA toolkit).
+        runtime compiler (pip's nvidia-cuda-nvrtc, which CuPy's packages have, or that of a CUDA toolkit). Sums are enqueued on the
+        default stream. If ``stream`` of an array names another one, or is missing, as in PyTorch, ``csr`` waits for all work on the
+        GPU before and after; None says that there is nothing to wait for: synchronise a side stream first.
 
     Raises
     ------
@@ -104,9 +106,13 @@ class CooPlan:
         if i.dtype != j.dtype and device is None:
             i, j = i.astype(np.int64, copy=False), j.astype(np.int64, copy=False)
         if not ignore_negative:
-            for name, indices in ("i", i), ("j", j):
+            names = ("i", "j") if per_elem is None else ("rows", "columns")
+            for name, indices, width in zip(names, (i, j), per_elem or (1, 1)):
                 if indices.size and indices.min() < 0:
-                    place = f"[{int(np.argmax(indices < 0))}]" if isinstance(indices, np.ndarray) else ": an index"
+                    place = ": an index"
+                    if isinstance(indices, np.ndarray):
+                        at = int(np.argmax(indices < 0))
+                        place = f"[{at}]" if per_elem is None else "[{}, {}]".format(*divmod(at, width))
                     raise ValueError(f"{name}{place} is negative; ignore_negative=True leaves such values out")
         if shape is None:
             shape = tuple(max(int(indices.max(initial=-1)) + 1, 0) for indices in (i, j))

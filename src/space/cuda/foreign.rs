@@ -31,12 +31,15 @@ impl Cuda {
         result::ctx::synchronize().or_device("work on the GPU")
     }
 
-    /// Calls `work` with `len` items at a device address that another library allocated. The caller keeps them allocated until their
-    /// stream has done the work; the array must not leave `work`.
+    /// Calls `work` with `len` items at a device address that another library allocated.
     ///
     /// # Errors
     /// [`Error::Invalid`] unless the first and the last item are in memory of this GPU; the errors of `work`.
-    pub fn with_foreign<T: Item, R>(
+    ///
+    /// # Safety
+    /// All `len` items are in one allocation, which lives until the stream has done what `work` enqueued. Until then nothing else writes
+    /// them, and nothing else reads them if `work` writes them. The array does not leave `work`, neither by a move nor by a swap.
+    pub unsafe fn with_foreign<T: Item, R>(
         &self,
         address: u64,
         len: usize,

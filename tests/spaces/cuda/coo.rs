@@ -112,6 +112,7 @@ fn wrong_indices_and_arrays_are_named() {
 
 /// Memory of another space stands in for that of another library.
 #[test]
+#[allow(unsafe_code)]
 fn sums_of_foreign_arrays_have_the_bits_of_the_host() {
     let Some(owner) = gpu("sums_of_foreign_arrays_have_the_bits_of_the_host") else { return };
     let space = Cuda::on_default_stream(owner.device().info().ordinal).unwrap();
@@ -122,7 +123,8 @@ fn sums_of_foreign_arrays_have_the_bits_of_the_host() {
     let plan = CudaCoo::new(&space, 4, 3, &space.upload(&i).unwrap(), &space.upload(&j).unwrap()).unwrap();
     let (from, to) = (owner.upload(&given).unwrap(), owner.upload(&[f64::NAN; 4]).unwrap());
     owner.fence().unwrap();
-    let sum = |from: (u64, usize), to: (u64, usize)| {
+    // SAFETY: the two arrays are apart and live to the end of the test; other places are refused.
+    let sum = |from: (u64, usize), to: (u64, usize)| unsafe {
         space.with_foreign(from.0, from.1, |from| {
             space.with_foreign(to.0, to.1, |to| plan.sum_entries(&space, from, Sum::Overwrite, to))
         })
@@ -137,5 +139,9 @@ fn sums_of_foreign_arrays_have_the_bits_of_the_host() {
     }
     let refused = sum((from.address(), 4), (to.address(), 4)).unwrap_err().to_string();
     assert!(refused.contains("`values` has extents [4], expected [5]"), "{refused}");
-    assert!(space.with_foreign::<f64, _>(from.address(), usize::MAX, |_| Ok(())).is_err());
+    // A length that leaves the allocation, and one that leaves the addresses.
+    for len in [1 << 37, usize::MAX] {
+        let refused = sum((from.address(), len), (to.address(), 4)).unwrap_err().to_string();
+        assert!(refused.contains("expected aligned memory of GPU"), "{refused}");
+    }
 }
