@@ -197,7 +197,8 @@ def test_an_operator_has_the_threads_of_its_form():
     before, x = len(os.listdir("/proc/self/task")), np.ones(form.shape[0])
     operators = [form.operator() for _ in range(5)]
     assert all((operator @ x == operators[0] @ x).all() for operator in operators)
-    assert len(os.listdir("/proc/self/task")) == before
+    # Threads of earlier tests may have ended since.
+    assert len(os.listdir("/proc/self/task")) <= before
 
 
 def test_scipy_solves_with_an_operator():

@@ -1,7 +1,9 @@
 //! The command line.
 
 use clap::{Parser, ValueEnum, ValueHint};
+use minifenl::comm::Setting;
 use minifenl::run::Device;
+use std::fmt::Debug;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -69,7 +71,7 @@ impl Answer {
 
 /// The command line.
 #[derive(Debug, Parser)]
-#[command(name = "minifenl-minimd", version, about = ABOUT, long_about = None, after_help = EXAMPLES, max_term_width = 100)]
+#[command(name = "minifenl-minimd", version, about = ABOUT, long_about = None, after_help = EXAMPLES, max_term_width = 80)]
 pub struct Args {
     /// Cells of the lattice along each edge, 4 atoms each: N or NxNxN
     #[arg(short = 'n', long, value_name = "N", default_value = "32")]
@@ -108,7 +110,7 @@ pub struct Args {
     #[arg(long, value_name = "DEVICE", default_value = "cpu")]
     pub device: Device,
     /// Threads of a rank [default: the cores allowed to it]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
     /// Write settings, states and times to this file
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -126,6 +128,27 @@ fn positive(text: &str) -> Result<f64, String> {
 }
 
 impl Args {
+    /// What all ranks have to agree on, by flag.
+    pub fn settings(&self) -> Vec<Setting> {
+        let Args { cells, steps, dt, lists, sort, rebuild, thermo, density, temperature, cutoff, skin, .. } = self;
+        let setting = |flag: &str, value: &dyn Debug| (format!("--{flag}"), format!("{value:?}"));
+        vec![
+            setting("cells", &cells.0),
+            setting("steps", steps),
+            setting("dt", dt),
+            setting("lists", lists),
+            setting("sort", sort),
+            setting("rebuild", rebuild),
+            setting("thermo", thermo),
+            setting("density", density),
+            setting("temperature", temperature),
+            setting("cutoff", cutoff),
+            setting("skin", skin),
+            setting("device", &self.device),
+            setting("json", &self.json),
+        ]
+    }
+
     /// Atoms of all ranks.
     pub fn atoms(&self) -> usize {
         4 * self.cells.0.iter().product::<usize>()

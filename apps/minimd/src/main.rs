@@ -76,6 +76,7 @@ fn end(error: &Error) -> Exit {
 }
 
 fn job(args: &Args, comm: &dyn Communicator) -> Result<Exit> {
+    comm::same(comm, &args.settings())?;
     let path = args.json.as_ref().filter(|_| comm.rank() == 0);
     let file = agree(comm, path.map(|path| OutputFile::create(path)).transpose())?;
     let report = match agree(comm, args.device.choose(comm, false))? {

@@ -56,6 +56,30 @@ fn ranks_print_the_states_of_the_original_once() {
         assert!(code == Some(2) && told.len() == 1, "{code:?} {err}");
         assert!(!out.contains("PERF_SUMMARY"), "{out}");
     }
+    for (flag, value) in [("--steps", "20"), ("--dt", "0.01"), ("--lists", "full"), ("--device", "cuda")] {
+        let program = env!("CARGO_BIN_EXE_minifenl-minimd");
+        let mut command = support::mpirun(1);
+        command.args([
+            program,
+            "-n",
+            "4",
+            "--threads",
+            "1",
+            ":",
+            "-n",
+            "1",
+            program,
+            "-n",
+            "4",
+            "--threads",
+            "1",
+            flag,
+        ]);
+        let output = command.arg(value).output().expect("mpirun starts");
+        let err = String::from_utf8_lossy(&output.stderr);
+        assert!(err.contains(&format!("rank 1 differs from rank 0 in {flag}")), "{err}");
+        assert_eq!(output.status.code(), Some(2), "{err}");
+    }
     // A full disk behind the first rank's output.
     let mut command = support::mpirun(2);
     let script = format!("exec {} -n 4 --threads 1 > /dev/full", env!("CARGO_BIN_EXE_minifenl-minimd"));
