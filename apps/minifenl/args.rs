@@ -211,10 +211,10 @@ pub struct Flags {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     vtk: Option<PathBuf>,
     /// Measure the triad bandwidth and report each phase as a fraction of it [default: if it takes less than 2 % of the run]
-    #[arg(long, conflicts_with = "no_triad")]
+    #[arg(long, overrides_with = "no_triad")]
     triad: bool,
-    /// Do not measure the triad bandwidth
-    #[arg(long)]
+    /// Do not measure the triad bandwidth; of both flags the last one counts
+    #[arg(long, overrides_with = "triad")]
     no_triad: bool,
     /// Print the verdict only: no progress, notes or table
     #[arg(long, conflicts_with = "verbose")]

@@ -160,3 +160,12 @@ fn the_pair_map_is_reported_where_it_builds_the_graph() {
     let (_, out, _) = run(&[&words[..], &["gather"]].concat());
     assert!(json(&path)["pair_map"].is_null() && !out.contains("pair map"), "{out}");
 }
+
+/// A study adds `--triad`; the flags that its user gives come behind.
+#[test]
+fn of_both_flags_of_the_triad_the_last_one_counts() {
+    for (words, value) in [(["--triad", "--no-triad"], "false"), (["--no-triad", "--triad"], "true")] {
+        let (code, out, err) = run(&[words[0], words[1], "--dump-deck"]);
+        assert!(code == 0 && out.contains(&format!("\ntriad = {value}\n")), "{out} {err}");
+    }
+}

@@ -301,7 +301,6 @@ fn mistakes_read_as_they_should() {
             &["--advection", "1,1e300,0"],
             "problem.advection (--advection): 1,1e300,0: give three numbers, up to 1e60 in magnitude",
         ),
-        (&["--triad", "--no-triad"], "the argument '--triad' cannot be used with '--no-triad'"),
         (&["--dump-deck", "--dry-run"], "the argument '--dump-deck' cannot be used with '--dry-run'"),
         (&["--kernel-info", "--dump-deck"], "the argument '--kernel-info' cannot be used with '--dump-deck'"),
         (
