@@ -14,7 +14,7 @@
 mod clock;
 mod formats;
 mod groups;
-#[path = "../../apps/kernels/src/peers/cuda.rs"]
+#[path = "../../apps/kernels/src/peers/cuda/mod.rs"]
 mod libraries;
 mod peers;
 mod products;

@@ -4,7 +4,8 @@
 
 use crate::clock::{Timing, median};
 use crate::groups::{self, Case};
-use crate::libraries::{Libraries, Product, addresses, dense, pointer, sparse};
+use crate::libraries::product::addresses;
+use crate::libraries::{Libraries, Product, dense, pointer, sparse};
 use crate::rows::{Row, Table};
 use cudarc::{cublas, cusparse};
 use cusparse::sys::{

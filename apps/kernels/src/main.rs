@@ -24,12 +24,14 @@ mod measure;
 mod native;
 mod peers;
 mod report;
+mod rows;
 mod space;
 mod suite;
 #[cfg(test)]
 mod tests;
 
 use args::Args;
+use minifenl::Error;
 use minifenl::comm::Solo;
 use minifenl::files::{check_distinct, write};
 use minifenl::run::Chosen;
@@ -69,12 +71,20 @@ fn run(args: &Args) -> anyhow::Result<Exit> {
             }
         }
     }
+    if report.rows.is_empty() && report.left_out.is_empty() {
+        let least = "vectors have 1000 items or more, boxes 1000 nodes, lattices 4000 atoms";
+        return Err(Error::Invalid(format!("--most {}: nothing is so small: {least}", args.most)).into());
+    }
     report.other_programs = others.and_then(|others| others.used());
     if let Some(path) = &args.json {
         write(path, report.json().as_bytes())?;
     }
     if let Some(folder) = &args.figures {
-        std::fs::create_dir_all(folder)?;
+        let named = |error: std::io::Error| Error::File {
+            path: format!("--figures: {}", folder.display()),
+            reason: error.to_string(),
+        };
+        std::fs::create_dir_all(folder).map_err(named)?;
         for (name, figure) in figures::of(&report) {
             write(&folder.join(format!("{name}.svg")), figure.as_bytes())?;
         }

@@ -48,7 +48,7 @@ pub struct Case {
     /// Largest difference from the loop by hand and the library, relative to the largest number.
     pub difference: Option<f64>,
     /// The library of the third work.
-    pub library: Option<&'static str>,
+    pub peer: Option<&'static str>,
     /// Note of the row.
     pub note: String,
 }
@@ -73,9 +73,9 @@ impl<S: Space> Run<'_, S> {
             seconds: times.seconds[0],
             native_seconds: times.seconds.get(1).copied(),
             ratio: times.ratios.first().copied(),
-            beside: case.library.and_then(|library| {
-                Some(Beside { library, seconds: *times.seconds.get(2)?, ratio: *times.ratios.get(1)? })
-            }),
+            beside: case
+                .peer
+                .and_then(|peer| Some(Beside { peer, seconds: *times.seconds.get(2)?, ratio: *times.ratios.get(1)? })),
             gigabytes_per_second: rate,
             of_triad: 0.0,
             difference: case.difference,

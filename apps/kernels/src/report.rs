@@ -11,7 +11,7 @@ const TOLERANCE: f64 = 1e-9;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Beside {
     /// Its name.
-    pub library: &'static str,
+    pub peer: &'static str,
     /// Its median seconds.
     pub seconds: f64,
     /// Median over rounds of the seconds of the layer over those of the library.
@@ -51,7 +51,7 @@ impl Row {
     /// The note of the table.
     fn note(&self) -> String {
         match &self.beside {
-            Some(Beside { library, ratio, .. }) => format!("{ratio:.2} x {library}"),
+            Some(Beside { peer, ratio, .. }) => format!("{ratio:.2} x {peer}"),
             None => self.note.clone(),
         }
     }

@@ -3,5 +3,6 @@
 mod device_text;
 mod equation_kernel;
 mod loops;
+mod on_host;
 pub mod teams;
 mod worksets;

@@ -1,7 +1,8 @@
 //! The kernel of `kernels/intrepid.cu` and the contractions of its operands give the element matrices of the host's `EquationKernel`,
 //! without a GPU: the compiler of the host compiles the kernel, `Serial` contracts.
 
-use super::equation_kernel::{ELEMS, PRELUDE, compiler, distorted, run};
+use super::equation_kernel::{ELEMS, compiler, distorted, run};
+use super::on_host::PRELUDE;
 use crate::equations::{Energy, Layered};
 use minifenl::contraction::{Sum, data_field_scalar, data_field_vector, field_field_scalar, field_field_vector};
 use minifenl::element::equations::{Diffusion, Elasticity, Equation, Heat};

@@ -58,7 +58,7 @@ where
         items: n,
         bytes: (48 * n) as f64,
         difference: is_exact.then_some(difference(&sums, &[expected; 2])),
-        library: None,
+        peer: None,
         note: if lost > 0.0 { format!("{:.2} % lost", 100.0 * lost) } else { String::new() },
     };
     let mut cells = space.zeros::<f64>(n)?;

@@ -7,21 +7,14 @@
 
 use super::fit::{Model, Sample};
 use super::graph;
-use crate::functions::{Axpby, Dot, Ramp, Scale};
-use crate::measure::{Case, Run, difference};
+use super::vector_set::{DISPATCHES, NUMBERS, VECTORS, defect, independent};
+use crate::functions::{Axpby, Dot, Scale};
+use crate::measure::{Case, Run};
 use crate::native::Native;
 use crate::report::Fitted;
 use crate::space::Space;
 use minifenl::Result;
 use minifenl::space::{Array, ExecutionSpace, MemorySpace, Slice, Threads};
-
-/// Number of vectors.
-pub const VECTORS: usize = 16;
-const PAIRS: usize = VECTORS * (VECTORS - 1) / 2;
-/// Kernels of a call.
-pub const DISPATCHES: usize = 2 * VECTORS + 2 * PAIRS;
-/// Numbers of a call per item.
-pub const NUMBERS: usize = 3 * VECTORS + 5 * PAIRS;
 
 /// Makes vectors orthonormal by x.y, y += a x and y = a y.
 fn orthonormalise<S, D, A, M>(vectors: &mut [Array<S, f64>], dot: D, add: A, scale: M) -> Result<()>
@@ -43,34 +36,6 @@ where
         }
     }
     Ok(())
-}
-
-/// Vectors that are independent: a ramp, and one item of its own each.
-pub fn independent<S: Space>(space: &S, n: usize) -> Result<Vec<Array<S, f64>>> {
-    let vector = |k: usize| {
-        let mut vector = space.to_be_written(n)?;
-        space.for_items(n, &Ramp {}, [], [S::Memory::slice_mut(&mut vector)])?;
-        let mut first = vec![0.0; n.min(VECTORS)];
-        space.read(&vector, &mut first)?;
-        if let Some(item) = first.get_mut(k) {
-            *item += (n as f64).sqrt();
-        }
-        space.overwrite(&first, &mut vector)?;
-        Ok(vector)
-    };
-    (0..VECTORS).map(vector).collect()
-}
-
-/// Largest distance of the products of the vectors from those of orthonormal ones.
-pub fn defect<S: Space>(space: &S, n: usize, vectors: &[Array<S, f64>]) -> Result<f64> {
-    let (mut found, mut expected) = (Vec::new(), Vec::new());
-    for (i, a) in vectors.iter().enumerate() {
-        for (j, b) in vectors.iter().enumerate().skip(i) {
-            found.push(space.reduce_items(n, &Dot {}, [S::Memory::slice(a), S::Memory::slice(b)])?);
-            expected.push(f64::from(u8::from(i == j)));
-        }
-    }
-    Ok(difference(&found, &expected))
 }
 
 /// Measures all sizes, which have at least as many items as vectors, and fits both prices.
@@ -104,7 +69,7 @@ pub fn measure<S: Space>(run: &mut Run<'_, S>, sizes: &[usize]) -> Result<()> {
             items: n,
             bytes,
             difference: Some(apart),
-            library: None,
+            peer: None,
             note: String::new(),
         };
         let seconds = run.row(case, &mut vectors, &[&layer, &by_hand])?;

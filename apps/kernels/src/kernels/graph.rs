@@ -1,7 +1,7 @@
 //! Gram-Schmidt with scalars that stay in the space: its kernels one by one, and as one CUDA graph.
 
 use super::fit::Sample;
-use super::gram_schmidt::{DISPATCHES, NUMBERS, defect, independent};
+use super::vector_set::{DISPATCHES, NUMBERS, defect, independent};
 use crate::functions::{Dot, Normalise, Project};
 use crate::measure::{Case, Run, Work};
 use crate::space::Space;
@@ -54,7 +54,7 @@ pub fn measure<S: Space>(run: &mut Run<'_, S>, n: usize, samples: &mut [Vec<Samp
         let difference = Some(defect(space, n, &state.vectors)?);
         let (bytes, note) = ((8 * NUMBERS * n) as f64, String::new());
         let variant = variant.into();
-        let case = Case { kernel: "gram-schmidt", variant, items: n, bytes, difference, library: None, note };
+        let case = Case { kernel: "gram-schmidt", variant, items: n, bytes, difference, peer: None, note };
         let seconds = run.row(case, &mut state, &[work])?;
         samples.push(Sample { dispatches: DISPATCHES as f64, bytes, seconds });
         if let (Some(row), Some(single)) = (run.report.rows.last_mut(), single.replace(seconds)) {

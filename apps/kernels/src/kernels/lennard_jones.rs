@@ -145,7 +145,7 @@ fn case(variant: String, count: usize, pairs: usize, apart: f64) -> Case {
         items: count,
         bytes,
         difference: Some(apart),
-        library: None,
+        peer: None,
         note: String::new(),
     }
 }

@@ -8,4 +8,5 @@ pub mod lattice;
 pub mod lennard_jones;
 pub mod sparse;
 pub mod streams;
+pub mod vector_set;
 pub mod vectors;

@@ -4,6 +4,7 @@ use crate::functions::{Ramp, RowProduct};
 use crate::measure::{Case, Run, Work, difference};
 use crate::native::Native;
 use crate::peers::Peers;
+use crate::rows::Rows;
 use crate::space::Space;
 use minifenl::Result;
 use minifenl::comm::Solo;
@@ -11,7 +12,7 @@ use minifenl::element::ElementType;
 use minifenl::graph::{self, Strategy};
 use minifenl::mesh::Mesh;
 use minifenl::solve::{CgParams, CgWorkspace, Identity, LinearSystem, cg};
-use minifenl::space::{Array, ExecutionSpace, MemorySpace, Team, Threads};
+use minifenl::space::{Array, MemorySpace, Team, Threads};
 use minifenl::sparse::CrsMatrix;
 
 /// Iterations of a CG solve.
@@ -24,27 +25,6 @@ pub fn matrix(host: &Threads, edge: usize) -> Result<CrsMatrix> {
     let values = (0..graph.rows()).flat_map(|row| graph.row(row).iter().map(move |&column| (row, column as usize)));
     let values = values.map(|(row, column)| if row == column { 27.0 } else { -1.0 }).collect();
     CrsMatrix::new(graph, values)
-}
-
-/// The arrays of a matrix in rows, as loops by hand read them.
-#[derive(Debug)]
-pub struct Rows<S: ExecutionSpace> {
-    /// Row i has the entries `starts[i]..starts[i + 1]`.
-    pub starts: Array<S, u32>,
-    /// Columns of the entries.
-    pub columns: Array<S, u32>,
-    /// Values of the entries.
-    pub values: Array<S, f64>,
-}
-
-impl<S: ExecutionSpace> Rows<S> {
-    /// Copies the arrays of a matrix of fewer than 2^32 entries.
-    pub fn new(space: &S, matrix: &CrsMatrix) -> Result<Self> {
-        let graph = matrix.graph();
-        let starts: Vec<u32> = graph.row_map().iter().map(|&start| start as u32).collect();
-        let (starts, columns) = (space.upload(&starts)?, space.upload(graph.entries())?);
-        Ok(Rows { starts, columns, values: space.upload(matrix.values())? })
-    }
 }
 
 /// Bytes of a matrix of so many entries and rows: values, columns, offsets, and two vectors.
@@ -64,7 +44,7 @@ pub fn measure<S: Space>(run: &mut Run<'_, S>, host: &Threads, edge: usize) -> R
         items: rows,
         bytes: bytes as f64,
         difference,
-        library: None,
+        peer: None,
         note,
     };
     let mut x = space.zeros::<f64>(rows)?;
@@ -73,14 +53,14 @@ pub fn measure<S: Space>(run: &mut Run<'_, S>, host: &Threads, edge: usize) -> R
     let spmv = |y: &mut Array<S, f64>| space.spmv(&a, S::Memory::slice(&x), S::Memory::slice_mut(y));
     let by_rows = Rows::new(space, &on_host)?;
     let by_hand = |y: &mut Array<S, f64>| native.spmv(rows, &by_rows, S::Memory::slice(&x), S::Memory::slice_mut(y));
-    let library = peers.of_products();
-    let of_library = library.map(|_| peers.product(&on_host)).transpose()?;
-    let by_library = |y: &mut Array<S, f64>| match &of_library {
+    let peer = peers.of_products();
+    let of_peer = peer.map(|_| peers.product(&on_host)).transpose()?;
+    let by_library = |y: &mut Array<S, f64>| match &of_peer {
         Some(product) => peers.apply(product, S::Memory::slice(&x), S::Memory::slice_mut(y)),
         None => Ok(()),
     };
     let all: [&Work<'_, Array<S, f64>>; 3] = [&spmv, &by_hand, &by_library];
-    let works = &all[..if library.is_some() { 3 } else { 2 }];
+    let works = &all[..if peer.is_some() { 3 } else { 2 }];
     let mut found = Vec::new();
     for work in works {
         space.fill(rows, 0.0, S::Memory::slice_mut(&mut y))?;
@@ -88,8 +68,8 @@ pub fn measure<S: Space>(run: &mut Run<'_, S>, host: &Threads, edge: usize) -> R
         found.push(space.download(&y)?);
     }
     let apart = difference(&found[1..].concat(), &found[0].repeat(works.len() - 1));
-    run.row(Case { library, ..case("spmv", product(entries, rows), Some(apart), String::new()) }, &mut y, works)?;
-    drop(of_library);
+    run.row(Case { peer, ..case("spmv", product(entries, rows), Some(apart), String::new()) }, &mut y, works)?;
+    drop(of_peer);
     // A host has teams of one thread.
     for (team, threads) in Team::ALL.into_iter().filter(|(team, _)| !S::SYNCHRONOUS || *team == Team::default()) {
         let (numbers, indices) = ([&by_rows.values, &x].map(S::Memory::slice), [&by_rows.starts, &by_rows.columns]);

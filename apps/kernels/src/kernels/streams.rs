@@ -106,7 +106,7 @@ pub fn measure<S: Space>(run: &mut Run<'_, S>, n: usize) -> Result<()> {
             items: n,
             bytes: (16 * n) as f64,
             difference: Some(difference(&pipeline.results(), &expected(n))),
-            library: None,
+            peer: None,
             note: String::new(),
         };
         let seconds = run.row(case, &mut pipeline, &[&|pipeline: &mut Pipeline<S>| pipeline.run()])?;

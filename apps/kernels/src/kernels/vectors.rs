@@ -39,15 +39,15 @@ fn head<S: Space>(space: &S, n: usize, of: &Array<S, f64>) -> Result<Vec<f64>> {
 /// Measures all vector kernels on `n` items.
 pub fn measure<S: Space>(run: &mut Run<'_, S>, n: usize) -> Result<()> {
     let (space, native, peers) = (run.space, run.native, run.peers);
-    let library = peers.of_vectors();
-    let works = if library.is_some() { 3 } else { 2 };
+    let peer = peers.of_vectors();
+    let works = if peer.is_some() { 3 } else { 2 };
     let case = |kernel, bytes: usize, difference, note: &str| Case {
         kernel,
         variant: String::new(),
         items: n,
         bytes: (bytes * n) as f64,
         difference,
-        library: None,
+        peer: None,
         note: note.into(),
     };
 
@@ -83,7 +83,7 @@ pub fn measure<S: Space>(run: &mut Run<'_, S>, n: usize) -> Result<()> {
     let apart = difference(&found?, &expected?);
     let mut vectors = Vectors::new(space, n)?;
     let all: [&Work<'_, Vectors<S>>; 3] = [&axpby, &by_hand, &by_library];
-    run.row(Case { library, ..case("axpby", 24, Some(apart), "") }, &mut vectors, &all[..works])?;
+    run.row(Case { peer, ..case("axpby", 24, Some(apart), "") }, &mut vectors, &all[..works])?;
 
     run.step("triad", n);
     let triad = |v: &mut Vectors<S>| {
@@ -115,7 +115,7 @@ pub fn measure<S: Space>(run: &mut Run<'_, S>, n: usize) -> Result<()> {
     };
     let expected = sum_by_hand(&mut vectors)?;
     let mut found = vec![sum(&mut vectors)?];
-    if library.is_some() {
+    if peer.is_some() {
         found.push(sum_by_library(&mut vectors)?);
     }
     let apart = difference(&found, &[expected; 2]);
@@ -123,7 +123,7 @@ pub fn measure<S: Space>(run: &mut Run<'_, S>, n: usize) -> Result<()> {
     let by_hand = |v: &mut Vectors<S>| sum_by_hand(v).map(drop_number);
     let by_library = |v: &mut Vectors<S>| sum_by_library(v).map(drop_number);
     let all: [&Work<'_, Vectors<S>>; 3] = [&dot, &by_hand, &by_library];
-    run.row(Case { library, ..case("dot", 16, Some(apart), "") }, &mut vectors, &all[..works])?;
+    run.row(Case { peer, ..case("dot", 16, Some(apart), "") }, &mut vectors, &all[..works])?;
 
     run.step("centroid", n);
     let centroid = |v: &mut Vectors<S>| {

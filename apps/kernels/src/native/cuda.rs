@@ -3,7 +3,7 @@
 #![allow(unsafe_code)]
 
 use super::{Native, Neighbours, Way};
-use crate::kernels::sparse::Rows;
+use crate::rows::Rows;
 use cudarc::driver::{result, sys};
 use minifenl::space::cuda::Architecture;
 use minifenl::space::{Cuda, CudaArray, ExecutionSpace};

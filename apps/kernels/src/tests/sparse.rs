@@ -1,9 +1,10 @@
 //! Products with a matrix: the library's, by hand, and by other libraries.
 
 use super::{gpu, hosts, reported};
-use crate::kernels::sparse::{self, Rows};
+use crate::kernels::sparse;
 use crate::native::Native;
 use crate::peers::Peers;
+use crate::rows::Rows;
 use crate::space::Space;
 use minifenl::space::{MemorySpace, Serial};
 
@@ -36,7 +37,7 @@ fn check<S: Space>(space: &S) {
     let teams = ["teams of 4", "teams of 8", "teams of 16", "teams of 32"];
     assert_eq!(variants, if S::SYNCHRONOUS { &["by rows"][..] } else { &teams });
     assert!(report.rows.iter().all(|row| row.ratio.is_some() != (row.kernel == "cg")));
-    let beside = report.rows[0].beside.as_ref().map(|beside| beside.library);
+    let beside = report.rows[0].beside.as_ref().map(|beside| beside.peer);
     assert_eq!(beside, peers.of_products());
 }
 

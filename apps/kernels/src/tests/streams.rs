@@ -2,7 +2,7 @@
 
 use super::{gpu, hosts, reported};
 use crate::kernels::streams::{Pipeline, expected};
-use crate::kernels::{gram_schmidt, graph, streams};
+use crate::kernels::{graph, streams, vector_set};
 use crate::measure::difference;
 use crate::space::Space;
 use minifenl::space::MemorySpace;
@@ -66,10 +66,10 @@ fn check_products<S: Space>(space: &S) {
         for (found, expected) in there.iter().zip(&expected) {
             assert!(difference(&space.download(found).unwrap(), expected) < 1e-9, "{n}");
         }
-        let mut vectors = gram_schmidt::independent(space, n.max(gram_schmidt::VECTORS)).unwrap();
+        let mut vectors = vector_set::independent(space, n.max(vector_set::VECTORS)).unwrap();
         let n = S::Memory::len(S::Memory::slice(&vectors[0]));
         graph::orthonormalise(space, n, &mut vectors, &mut space.zeros(1).unwrap()).unwrap();
-        assert!(gram_schmidt::defect(space, n, &vectors).unwrap() < 1e-12, "{n}");
+        assert!(vector_set::defect(space, n, &vectors).unwrap() < 1e-12, "{n}");
     }
     let mut samples = [const { Vec::new() }; 2];
     let report = reported(space, |run| graph::measure(run, 1001, &mut samples));

@@ -2,7 +2,7 @@
 
 use super::{gpu, hosts, reported};
 use crate::functions::{Axpby, Centroid, Dot, Prefix, Ramp, Scale, Triad};
-use crate::kernels::{gram_schmidt, vectors};
+use crate::kernels::{gram_schmidt, vector_set, vectors};
 use crate::native::Native;
 use crate::peers::Peers;
 use crate::space::Space;
@@ -87,11 +87,11 @@ fn check_parts<S: Space>(space: &S) {
     let report = reported(space, |run| vectors::measure(run, 1001));
     let names: Vec<&str> = report.rows.iter().map(|row| row.kernel).collect();
     assert_eq!(names, ["axpby", "triad", "dot", "centroid", "prefix-sum"]);
-    let library = S::Peers::new(space).0.of_vectors();
+    let peer = S::Peers::new(space).0.of_vectors();
     for (row, is_beside) in report.rows.iter().zip([true, false, true, false, false]) {
-        assert_eq!(row.beside.as_ref().map(|beside| beside.library), library.filter(|_| is_beside), "{}", row.kernel);
+        assert_eq!(row.beside.as_ref().map(|beside| beside.peer), peer.filter(|_| is_beside), "{}", row.kernel);
     }
-    let report = reported(space, |run| gram_schmidt::measure(run, &[gram_schmidt::VECTORS, 1001, 40_001]));
+    let report = reported(space, |run| gram_schmidt::measure(run, &[vector_set::VECTORS, 1001, 40_001]));
     assert_eq!(report.rows.len(), if S::SYNCHRONOUS { 3 } else { 9 });
 }
 

@@ -55,16 +55,17 @@ fn bad_input_is_refused_in_one_line_before_work() {
         (&["--seconds", "nan"], "expected a number from 0 to 60"),
         (&["saxpy"], "saxpy"),
         (&["vectors", "--device", "tpu"], "tpu"),
+        (
+            &["vectors", "--most", "999", "--threads", "1"],
+            "--most 999: nothing is so small: vectors have 1000 items or more",
+        ),
+        (
+            &["vectors", "--most", "1e3", "--threads", "1", "--seconds", "0", "--figures", "/dev/null"],
+            "--figures: /dev/null: ",
+        ),
     ] {
         let (code, out, err) = run(PROGRAM, args);
         assert_eq!((code, out.as_str()), (2, ""), "{args:?}: {err}");
         assert!(err.contains(words) && err.trim_end().lines().count() == 1, "{args:?}: {err}");
     }
-}
-
-#[test]
-fn no_size_is_no_row() {
-    let (code, out, _) = run(PROGRAM, &["vectors", "--most", "999", "--threads", "1"]);
-    assert_eq!(code, 0);
-    assert!(out.starts_with("triad of serial: ") && out.lines().count() == 1, "{out}");
 }

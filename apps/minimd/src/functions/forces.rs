@@ -1,4 +1,5 @@
-//! Lennard-Jones forces and energies over neighbour lists; epsilon and sigma are 1.
+//! Lennard-Jones forces and energies over neighbour lists; epsilon and sigma are 1. The kernel suite has forces without energies and ghosts,
+//! in the layouts of a paper.
 //!
 //! ```text
 //! f_i = sum_j 48 s6 (s6 - 1/2) s2 d_ij,   e = 4 s6 (s6 - 1),   d_ij = x_i - x_j,  s2 = 1 / |d_ij|^2,  s6 = s2^3,  |d_ij| < cutoff

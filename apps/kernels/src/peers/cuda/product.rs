@@ -1,50 +1,16 @@
-//! cuBLAS and cuSPARSE on the stream of a space, loaded at run time; what is missing says so. The bench `gpu` uses this file, too.
+//! Products with a sparse matrix by cuSPARSE.
 
-#![allow(unsafe_code)]
-
-use cudarc::{cublas, cusparse};
+use super::{Libraries, check, pointer, sparse};
+use cudarc::cusparse;
 use cusparse::sys::{
     cudaDataType::CUDA_R_64F, cusparseIndexBase_t::CUSPARSE_INDEX_BASE_ZERO, cusparseIndexType_t::CUSPARSE_INDEX_32I,
     cusparseOperation_t::CUSPARSE_OPERATION_NON_TRANSPOSE, cusparseSpMVAlg_t as Algorithm,
 };
-use minifenl::space::{Cuda, CudaArray, ExecutionSpace, Item};
+use minifenl::Result;
+use minifenl::space::{CudaArray, ExecutionSpace};
 use minifenl::sparse::{CrsGraph, CrsMatrix};
-use minifenl::{Error, Result};
 use std::ffi::c_void;
 use std::ptr::null_mut;
-
-/// Turns a status of cuSPARSE into a result.
-pub fn sparse(what: &str, status: cusparse::sys::cusparseStatus_t) -> Result<()> {
-    status.result().map_err(|error| Error::Device(format!("cuSPARSE, {what}: {error:?}")))
-}
-
-/// Turns a status of cuBLAS into a result.
-pub fn dense(what: &str, status: cublas::sys::cublasStatus_t) -> Result<()> {
-    status.result().map_err(|error| Error::Device(format!("cuBLAS, {what}: {error:?}")))
-}
-
-/// The address of an array, as these libraries take it.
-pub fn pointer<T: Item, P>(array: &CudaArray<T>) -> *mut P {
-    array.address() as *mut P
-}
-
-fn check(fits: bool) -> Result<()> {
-    let expected = "expected arrays that hold all items, 2^31 - 1 at most";
-    if fits { Ok(()) } else { Err(Error::Invalid(format!("cuBLAS or cuSPARSE: {expected}"))) }
-}
-
-/// Both libraries on one stream.
-#[derive(Debug)]
-pub struct Libraries {
-    /// The space of the stream.
-    pub space: Cuda,
-    /// The handle of cuSPARSE.
-    pub sparse: cusparse::sys::cusparseHandle_t,
-    /// The handle of cuBLAS.
-    pub dense: cublas::sys::cublasHandle_t,
-    /// Versions of cuSPARSE and cuBLAS.
-    pub versions: (i32, i32),
-}
 
 /// A matrix as cuSPARSE holds it, with the arrays that it points to.
 #[derive(Debug)]
@@ -54,7 +20,7 @@ pub struct Product<'a> {
     vectors: [cusparse::sys::cusparseDnVecDescr_t; 2],
     lengths: [usize; 2],
     algorithm: Algorithm,
-    buffer: CudaArray<u8>,
+    buffer: Option<CudaArray<u8>>,
     _arrays: Arrays,
 }
 
@@ -67,49 +33,6 @@ pub fn addresses(arrays: &Arrays) -> [*mut c_void; 3] {
 }
 
 impl Libraries {
-    /// The libraries, or which one is missing.
-    pub fn new(space: &Cuda) -> Result<Self> {
-        let missing =
-            |name: &str| Error::Device(format!("no {name} ({}): not on the library path", name.to_lowercase()));
-        let (mut sparse_handle, mut dense_handle, mut versions) = (null_mut(), null_mut(), (0, 0));
-        // SAFETY: the libraries are there when they are called; they write a handle or a number to what they are given.
-        unsafe {
-            if !cusparse::sys::is_culib_present() {
-                return Err(missing("libcusparse"));
-            }
-            if !cublas::sys::is_culib_present() {
-                return Err(missing("libcublas"));
-            }
-            sparse("create", cusparse::sys::cusparseCreate(&mut sparse_handle))?;
-            sparse("stream", cusparse::sys::cusparseSetStream(sparse_handle, space.raw_stream().cast()))?;
-            sparse("version", cusparse::sys::cusparseGetVersion(sparse_handle, &mut versions.0))?;
-            dense("create", cublas::sys::cublasCreate_v2(&mut dense_handle))?;
-            dense("stream", cublas::sys::cublasSetStream_v2(dense_handle, space.raw_stream().cast()))?;
-            dense("version", cublas::sys::cublasGetVersion_v2(dense_handle, &mut versions.1))?;
-        }
-        Ok(Libraries { space: space.clone(), sparse: sparse_handle, dense: dense_handle, versions })
-    }
-
-    /// y += alpha x
-    pub fn axpy(&self, n: usize, alpha: f64, x: &CudaArray<f64>, y: &mut CudaArray<f64>) -> Result<()> {
-        check(x.len().min(y.len()) >= n && n <= i32::MAX as usize)?;
-        // SAFETY: both arrays have n items; alpha is read during the call.
-        dense("daxpy", unsafe {
-            cublas::sys::cublasDaxpy_v2(self.dense, n as i32, &alpha, pointer(x), 1, pointer(y), 1)
-        })
-    }
-
-    /// x.y, on the host: waits.
-    pub fn dot(&self, n: usize, x: &CudaArray<f64>, y: &CudaArray<f64>) -> Result<f64> {
-        check(x.len().min(y.len()) >= n && n <= i32::MAX as usize)?;
-        let mut sum = 0.0;
-        // SAFETY: both arrays have n items; the sum is written during the call.
-        dense("ddot", unsafe {
-            cublas::sys::cublasDdot_v2(self.dense, n as i32, pointer(x), 1, pointer(y), 1, &mut sum)
-        })?;
-        Ok(sum)
-    }
-
     /// The matrix in compressed rows; offsets of 32 bits.
     pub fn csr(&self, a: &CrsMatrix, algorithm: Algorithm, is_preprocessed: bool) -> Result<Product<'_>> {
         let graph = a.graph();
@@ -153,22 +76,28 @@ impl Libraries {
         is_preprocessed: bool,
         arrays: Arrays,
     ) -> Result<Product<'_>> {
+        let (mut bytes, lengths) = (0, [graph.columns(), graph.rows()]);
+        // A failure below destroys the descriptors that are there.
+        let mut product = Product {
+            libraries: self,
+            matrix,
+            vectors: [null_mut(); 2],
+            lengths,
+            algorithm,
+            buffer: None,
+            _arrays: arrays,
+        };
         let (x, y) = (self.space.zeros::<f64>(graph.columns())?, self.space.zeros::<f64>(graph.rows())?);
-        let (mut vectors, mut bytes) = ([null_mut(); 2], 0);
-        for (vector, array) in vectors.iter_mut().zip([&x, &y]) {
+        for (vector, array) in product.vectors.iter_mut().zip([&x, &y]) {
             // SAFETY: the vector is as long as its array.
             sparse("vector", unsafe {
                 cusparse::sys::cusparseCreateDnVec(vector, array.len() as i64, pointer(array), CUDA_R_64F)
             })?;
         }
-        let none = self.space.zeros::<u8>(1)?;
-        let lengths = [x.len(), y.len()];
-        let mut product =
-            Product { libraries: self, matrix, vectors, lengths, algorithm, buffer: none, _arrays: arrays };
         product.call("buffer", cusparse::sys::cusparseSpMV_bufferSize, &mut bytes)?;
-        product.buffer = self.space.zeros::<u8>(bytes.max(1))?;
+        product.buffer = Some(self.space.zeros::<u8>(bytes.max(1))?);
         if is_preprocessed {
-            product.call("preprocess", cusparse::sys::cusparseSpMV_preprocess, pointer(&product.buffer))?;
+            product.call("preprocess", cusparse::sys::cusparseSpMV_preprocess, product.work())?;
         }
         Ok(product)
     }
@@ -200,6 +129,11 @@ impl Product<'_> {
         sparse(what, status)
     }
 
+    /// The address of the buffer.
+    fn work(&self) -> *mut c_void {
+        self.buffer.as_ref().map_or(null_mut(), pointer)
+    }
+
     /// y = A x
     pub fn apply(&self, x: &CudaArray<f64>, y: &mut CudaArray<f64>) -> Result<()> {
         let [dx, dy] = self.vectors;
@@ -209,7 +143,7 @@ impl Product<'_> {
             sparse("x", cusparse::sys::cusparseDnVecSetValues(dx, pointer(x)))?;
             sparse("y", cusparse::sys::cusparseDnVecSetValues(dy, pointer(y)))?;
         }
-        self.call("spmv", cusparse::sys::cusparseSpMV, pointer(&self.buffer))
+        self.call("spmv", cusparse::sys::cusparseSpMV, self.work())
     }
 }
 
@@ -217,20 +151,10 @@ impl Drop for Product<'_> {
     fn drop(&mut self) {
         // SAFETY: made by `product`, and destroyed once.
         unsafe {
-            for vector in self.vectors {
+            for vector in self.vectors.into_iter().filter(|vector| !vector.is_null()) {
                 let _ = cusparse::sys::cusparseDestroyDnVec(vector.cast_const());
             }
             let _ = cusparse::sys::cusparseDestroySpMat(self.matrix.cast_const());
-        }
-    }
-}
-
-impl Drop for Libraries {
-    fn drop(&mut self) {
-        // SAFETY: made by `new`, and destroyed once.
-        unsafe {
-            let _ = cusparse::sys::cusparseDestroy(self.sparse);
-            let _ = cublas::sys::cublasDestroy_v2(self.dense);
         }
     }
 }

@@ -1,0 +1,43 @@
+//! The 16 vectors that Gram-Schmidt makes orthonormal, its counts, and how far from orthonormal they are.
+
+use crate::functions::{Dot, Ramp};
+use crate::measure::difference;
+use crate::space::Space;
+use minifenl::Result;
+use minifenl::space::{Array, MemorySpace};
+
+/// Number of vectors.
+pub const VECTORS: usize = 16;
+const PAIRS: usize = VECTORS * (VECTORS - 1) / 2;
+/// Kernels of a call.
+pub const DISPATCHES: usize = 2 * VECTORS + 2 * PAIRS;
+/// Numbers of a call per item.
+pub const NUMBERS: usize = 3 * VECTORS + 5 * PAIRS;
+
+/// Vectors that are independent: a ramp, and one item of its own each.
+pub fn independent<S: Space>(space: &S, n: usize) -> Result<Vec<Array<S, f64>>> {
+    let vector = |k: usize| {
+        let mut vector = space.to_be_written(n)?;
+        space.for_items(n, &Ramp {}, [], [S::Memory::slice_mut(&mut vector)])?;
+        let mut first = vec![0.0; n.min(VECTORS)];
+        space.read(&vector, &mut first)?;
+        if let Some(item) = first.get_mut(k) {
+            *item += (n as f64).sqrt();
+        }
+        space.overwrite(&first, &mut vector)?;
+        Ok(vector)
+    };
+    (0..VECTORS).map(vector).collect()
+}
+
+/// Largest distance of the products of the vectors from those of orthonormal ones.
+pub fn defect<S: Space>(space: &S, n: usize, vectors: &[Array<S, f64>]) -> Result<f64> {
+    let (mut found, mut expected) = (Vec::new(), Vec::new());
+    for (i, a) in vectors.iter().enumerate() {
+        for (j, b) in vectors.iter().enumerate().skip(i) {
+            found.push(space.reduce_items(n, &Dot {}, [S::Memory::slice(a), S::Memory::slice(b)])?);
+            expected.push(f64::from(u8::from(i == j)));
+        }
+    }
+    Ok(difference(&found, &expected))
+}
