@@ -97,7 +97,8 @@ INLINE Value join_threads(const Statement& f, Value sum) {
         __syncthreads();
         if (threadIdx.x % (2 * step) == 0) sums[threadIdx.x] = f.join(sums[threadIdx.x], sums[threadIdx.x + step]);
     }
-    return sums[0];
+    // Its own item, which no other thread writes.
+    return sums[threadIdx.x];
 }
 
 #if COMMUTES
