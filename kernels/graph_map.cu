@@ -5,7 +5,7 @@
 // Row r with `elems` elements of nn nodes has the slots starts[r] * (nn - 1) to starts[r + 1] * (nn - 1): one for each insert
 // of another node of an element, so no insert fails. The row's own column takes no slot. A full slot holds a column plus one.
 
-constexpr int THREADS = 256, TEAM = 128, HEX = 8, SHORT = 32;
+constexpr int THREADS = 256, TEAM = 128, HEX = 8, SHORT = 32, LANES = 8;
 // Sorts behind all nodes.
 constexpr u32 MISSING = 0xffffffffu;
 extern __shared__ u32 shared_keys[];
@@ -72,29 +72,36 @@ KERNEL __launch_bounds__(THREADS) insert_hex(u64 slots, u32 nn, u64 rows, const 
     insert_pairs<HEX>(slots, nn, rows, nodes, starts, table);
 }
 
-// counts[row] = number of columns of the row; its number of elements on entry. One warp per row.
+// counts[row] = number of columns of the row. LANES threads per row.
 KERNEL __launch_bounds__(THREADS) count_stored(u64 rows, u32 nn, const u64* starts, const u32* table, u32* counts) {
-    const u64 row = thread_index() / WARP;
-    if (row >= rows) return;
-    const u32 lane = lane_index();
-    const u64 begin = starts[row] * (nn - 1), end = starts[row + 1] * (nn - 1);
+    const u64 row = thread_index() / LANES;
+    const bool is_row = row < rows;
+    const u64 begin = is_row ? starts[row] * (nn - 1) : 0, end = is_row ? starts[row + 1] * (nn - 1) : 0;
+    const u32 lane = lane_index() % LANES;
     // A row that has an element also has its own column.
-    u32 count = starts[row] < starts[row + 1] ? 1 : 0;
-    for (u64 from = begin; from < end; from += WARP)
-        count += __popc(__ballot_sync(ALL_LANES, from + lane < end && table[from + lane] != ABSENT));
-    if (lane == 0) counts[row] = count;
+    u32 count = lane == 0 && begin < end ? 1 : 0;
+#pragma unroll 8
+    for (u64 at = begin + lane; at < end; at += LANES) count += table[at] != ABSENT;
+#pragma unroll
+    for (u32 step = LANES / 2; step > 0; step /= 2) count += __shfl_down_sync(ALL_LANES, count, step, LANES);
+    if (is_row && lane == 0) counts[row] = count;
 }
 
-// columns[0..] = the row's own column and those in the slots begin..end, in any order. One warp per row; returns their number.
+// columns[0..] = the row's own column and those in the slots begin..end, in any order; none where there is no slot. One warp
+// per row; returns their number. The first reads depend on nothing, so that those of several rows are in flight together.
 INLINE u32 unpack_row(u32 row, u64 begin, u64 end, const u32* table, u32* columns) {
     const u32 lane = lane_index();
-    if (lane == 0) columns[0] = row;
-    u32 count = 1;
-    for (u64 from = begin; from < end; from += WARP) {
-        const u32 key = from + lane < end ? table[from + lane] : ABSENT, full = __ballot_sync(ALL_LANES, key != ABSENT);
+    u32 count = begin < end ? 1 : 0;
+    if (lane < count) columns[0] = row;
+    const auto read = [&](u64 from) { return from + lane < end ? table[from + lane] : ABSENT; };
+    const auto keep = [&](u32 key) {
+        const u32 full = __ballot_sync(ALL_LANES, key != ABSENT);
         if (key != ABSENT) columns[count + __popc(full & ((1u << lane) - 1))] = key - 1;
         count += __popc(full);
-    }
+    };
+    const u32 low = read(begin), high = read(begin + WARP);
+    keep(low), keep(high);
+    for (u64 from = begin + 2 * WARP; from < end; from += WARP) keep(read(from));
     return count;
 }
 
@@ -102,7 +109,7 @@ INLINE u32 unpack_row(u32 row, u64 begin, u64 end, const u32* table, u32* column
 KERNEL __launch_bounds__(THREADS) fill_rows(u64 rows, u32 nn, const u64* starts, const u32* table, const u64* row_map,
                                             u32* entries) {
     const u64 row = thread_index() / WARP;
-    if (row >= rows || starts[row] == starts[row + 1]) return;
+    if (row >= rows) return;
     unpack_row(u32(row), starts[row] * (nn - 1), starts[row + 1] * (nn - 1), table, entries + row_map[row]);
 }
 
@@ -116,10 +123,10 @@ KERNEL __launch_bounds__(TEAM) fill_short_rows(u64 rows, u32 nn, const u64* star
     const u64 share = row < rows ? starts[row] : 0, next = row < rows ? starts[row + 1] : 0;
     const u64 begin = row < rows ? row_map[row] : 0;
     const u32 length = row < rows ? u32(row_map[row + 1] - begin) : 0;
+#pragma unroll 8
     for (int r = 0; r < WARP; r++) {
         const u64 from = __shfl_sync(ALL_LANES, share, r), to = __shfl_sync(ALL_LANES, next, r);
-        u32 count = 0;
-        if (from < to) count = unpack_row(u32(row) - lane + r, from * (nn - 1), to * (nn - 1), table, columns[first + r]);
+        const u32 count = unpack_row(u32(row) - lane + r, from * (nn - 1), to * (nn - 1), table, columns[first + r]);
         if (lane >= count) columns[first + r][lane] = MISSING;
     }
     __syncwarp();

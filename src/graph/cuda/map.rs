@@ -17,6 +17,8 @@ use crate::sparse::CrsGraph;
 
 /// Longest row that a single thread sorts.
 const SHORT: usize = 32;
+/// Threads that count the columns of a row.
+const LANES: usize = 8;
 
 /// Bytes, `kept` of them of the graph.
 pub(super) fn bytes(sizes: &Sizes, kept: u64) -> u64 {
@@ -34,7 +36,7 @@ impl Builder<'_> {
         let mut table = space.zeros::<u32>(capacity)?;
         let name = if nn == 8 { "insert_hex" } else { "insert_any" };
         self.pairs(name, self.slots, arguments![slots, nn, rows, self.nodes, &starts, &mut table])?;
-        self.pairs("count_stored", self.rows * WARP, arguments![rows, nn, &starts, &table, &mut counts])?;
+        self.pairs("count_stored", self.rows * LANES, arguments![rows, nn, &starts, &table, &mut counts])?;
         let built = self.finish(&counts, times, |row_map, longest, entries| {
             let is_short = longest <= SHORT;
             let arguments = arguments![rows, nn, &starts, &table, row_map, &mut *entries];
