@@ -6,7 +6,7 @@
 A mutant replaces a text that occurs exactly once in a file:
 
     [[group]]
-    test = "--lib fill::host::dirichlet"       # arguments of `cargo test`; this test must fail
+    test = "--lib fill::host::dirichlet"       # arguments of `cargo test`, features are added; this test must fail
     harmless = "why no result can differ"      # optional, instead of a test: counted, not run
     gpu = true                                 # optional: the test needs a GPU; run only with --gpu
     mutants = [
@@ -16,10 +16,11 @@ A mutant replaces a text that occurs exactly once in a file:
 
 Swapped operators and emptied functions are not listed: cargo-mutants makes them by itself.
 The working tree (without ignored files) is copied to target/mutants/tree and never changed itself; builds are kept in
-target/mutants/build. First every named test runs without a mutant: it must pass and at least one test must match. Then
-each mutant is built and tested. A failed test, an abort and a time-out count as caught; a mutant that does not compile is
-an error of the list. The variable CARGO names another command for the builds. Exit code: 0 if every mutant was caught, 1 if
-one survived or the list has an error, 2 for wrong arguments.
+target/mutants/build. Mutants in functions are built together and chosen at run time (mutants/switch.py), the others one at
+a time. First every named test runs without a mutant: it must pass and at least one test must match. A failed test, an abort
+and a time-out count as caught; a mutant that does not compile is an error of the list. The variable CARGO names another
+command for the builds. Exit code: 0 if every mutant was caught, 1 if one survived or the list has an error, 2 for wrong
+arguments.
 """
 
 import argparse
@@ -35,11 +36,17 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tests" / "mutants"))
+import switch  # noqa: E402
+
 WORK = ROOT / "target" / "mutants"
 TREE = WORK / "tree"
 KEYS = {"mutants", "test", "harmless", "gpu"}
 # A test without a mutant that takes t seconds is stopped with one after SLOWER * t + PATIENCE seconds.
 SLOWER, PATIENCE = 10, 60
+# Of the root package: one build serves all tests.
+FEATURES = "--features mpi,faults"
+TAKE_A_VALUE = {"-p", "--features", "--test", "--bin", "--manifest-path"}
 
 
 def load():
@@ -54,6 +61,8 @@ def load():
         for group in groups:
             if unknown := set(group) - KEYS:
                 errors.append(f"{path.name}: unknown key `{min(unknown)}`, expected one of {', '.join(sorted(KEYS))}")
+            if "test" in group and not re.match(r"-p |--manifest-path ", group["test"]):
+                group["test"] = f"{FEATURES} {group['test']}"
             for entry in group.get("mutants", []):
                 mutant = dict(zip(("name", "file", "find", "replace"), entry), **group)
                 reason = "expected name, file, find and replace" if len(entry) != 4 else fault(mutant, names)
@@ -102,9 +111,10 @@ def remove_strays(files):
             path.unlink()
 
 
-def call(command, timeout):
-    """Runs a command in the tree; returns its exit code (None after a time-out) and output. Ends all its processes."""
+def call(command, timeout, number=0):
+    """Runs a command in the tree with one mutant of the build; returns its exit code (None after a time-out) and output."""
     env = dict(os.environ, CARGO_TARGET_DIR=str(WORK / "build"), CARGO_TERM_COLOR="never")
+    env[switch.VARIABLE] = str(number)
     with subprocess.Popen(
         command, cwd=TREE, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         text=True, errors="replace", start_new_session=True,
@@ -148,15 +158,72 @@ def passes_alone(test):
     return seconds, None
 
 
-def verdict(mutant, seconds):
-    """Applies a mutant, tests it and restores the file; returns `caught`, `SURVIVED` or `ERROR` and a detail."""
+def build_together(runs):
+    """Writes the mutants that can be chosen at run time into the tree and builds their tests; returns them by number.
+
+    A mutant whose arm does not compile is taken out and left to a build of its own.
+    """
+    left, texts = {}, {}
+    for number, mutant in enumerate(runs, 1):
+        if mutant["file"].endswith(".rs"):
+            left.setdefault(mutant["file"], []).append((number, mutant))
+            texts[mutant["file"]] = (ROOT / mutant["file"]).read_text()
+    while True:
+        lines, written = {}, {}
+        for file, mutants in left.items():
+            written[file], lines[file] = switch.switched(texts[file], mutants)
+        for root in set().union(*(roots_of(file) for file in left)):
+            written[root] = written.get(root, (ROOT / root).read_text()) + switch.CHOSEN
+        for file, text in written.items():
+            (TREE / file).write_text(text)
+        chosen = {number: mutant for file, mutants in left.items() for number, mutant in mutants if number in lines[file]}
+        places = next(filter(None, map(errors_of, sorted({selection(mutant["test"]) for mutant in chosen.values()}))), set())
+        wrong = {
+            number for file, arms in lines.items() for number, (first, last) in arms.items()
+            if any(first <= line <= last for path, line in places if path == file)
+        }
+        if not places or not wrong:
+            return chosen
+        left = {file: [entry for entry in mutants if entry[0] not in wrong] for file, mutants in left.items()}
+
+
+def selection(test):
+    """Returns the arguments of `cargo test` without the names of tests: what is compiled."""
+    args = shlex.split(test.split(" -- ")[0])
+    taken = lambda index: args[index].startswith("-") or (index and args[index - 1] in TAKE_A_VALUE)
+    return shlex.join(arg for index, arg in enumerate(args) if taken(index))
+
+
+def roots_of(file):
+    """Returns the roots of the crates that a file belongs to."""
+    for folder in Path(file).parents:
+        if roots := {str(folder / name) for name in ("lib.rs", "main.rs") if (ROOT / folder / name).is_file()}:
+            return roots
+    return set()
+
+
+def errors_of(test):
+    """Compiles what a test needs; returns the files and lines of the errors."""
+    _, output = call([*shlex.split(os.environ.get("CARGO", "cargo")), "test", "--no-run", *shlex.split(test)], None)
+    found, is_error = set(), False
+    for line in output.splitlines():
+        if re.match(r"(error|warning)", line):
+            is_error = line.startswith("error")
+        elif is_error and (place := re.match(r"\s*(?:-->|:::) (.+?):(\d+):\d+", line)):
+            found.add((place[1], int(place[2])))
+    return found
+
+
+def verdict(mutant, seconds, number):
+    """Tests a mutant, chosen by its number or else applied to its file; returns `caught`, `SURVIVED` or `ERROR` and a detail."""
     path = TREE / mutant["file"]
     text = path.read_text()
     try:
-        path.write_text(text.replace(mutant["find"], mutant["replace"]))
-        if error := build(mutant["test"]):
-            return "ERROR", f"does not compile: {error}"
-        code, output = call(["cargo", "test", *shlex.split(mutant["test"])], SLOWER * seconds + PATIENCE)
+        if not number:
+            path.write_text(text.replace(mutant["find"], mutant["replace"]))
+            if error := build(mutant["test"]):
+                return "ERROR", f"does not compile: {error}"
+        code, output = call(["cargo", "test", *shlex.split(mutant["test"])], SLOWER * seconds + PATIENCE, number)
     finally:
         path.write_text(text)
     if code is None:
@@ -165,6 +232,22 @@ def verdict(mutant, seconds):
         return "SURVIVED", f"cargo test {mutant['test']}"
     failed = re.findall(r"^test (\S+) \.\.\. FAILED", output, re.MULTILINE)
     return "caught", failed[0] if failed else f"exit code {code}"
+
+
+def judge(numbered, counts, files):
+    """Tests the mutants, those with a positive number chosen at run time, and counts the results."""
+    alone = {}
+    for test in dict.fromkeys(mutant["test"] for mutant in numbered.values()):
+        alone[test] = passes_alone(test)
+        if alone[test][1]:
+            print(f"error: cargo test {test}: {alone[test][1]}", file=sys.stderr, flush=True)
+    for number, mutant in numbered.items():
+        seconds, error = alone[mutant["test"]]
+        start = time.monotonic()
+        result, detail = ("ERROR", f"its test {error}") if error else verdict(mutant, seconds, max(number, 0))
+        remove_strays(files)
+        counts[result] += 1
+        print(f"{result:<8} {time.monotonic() - start:5.1f} s  {mutant['name']}: {detail}", flush=True)
 
 
 def main():
@@ -197,18 +280,10 @@ def main():
     # Mutants of one test and file are neighbours: less is compiled from one to the next.
     runs = sorted((mutant for mutant in mutants if not skips(mutant)), key=lambda m: (m["test"].split(" -- ")[0], m["file"]))
     files = copy_tree()
-    alone = {}
-    for test in dict.fromkeys(mutant["test"] for mutant in runs):
-        alone[test] = passes_alone(test)
-        if alone[test][1]:
-            print(f"error: cargo test {test}: {alone[test][1]}", file=sys.stderr, flush=True)
-    for mutant in runs:
-        seconds, error = alone[mutant["test"]]
-        start = time.monotonic()
-        result, detail = ("ERROR", f"its test {error}") if error else verdict(mutant, seconds)
-        remove_strays(files)
-        counts[result] += 1
-        print(f"{result:<8} {time.monotonic() - start:5.1f} s  {mutant['name']}: {detail}", flush=True)
+    chosen = build_together(runs)
+    judge(chosen, counts, files)
+    copy_tree()
+    judge({-number: mutant for number, mutant in enumerate(runs, 1) if number not in chosen}, counts, files)
     line = f"{counts['caught']} caught, {counts['SURVIVED']} survived, {counts['harmless']} harmless"
     line += f", {counts['gpu']} not run (need a GPU)" if counts["gpu"] else ""
     print(line + (f", {counts['ERROR']} errors" if counts["ERROR"] else ""))
