@@ -32,7 +32,6 @@
 mod analytic;
 mod basis;
 mod bernstein;
-mod counting;
 mod cubature;
 mod element_type;
 pub mod equations;

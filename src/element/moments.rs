@@ -357,10 +357,19 @@ fn component<N: Number>(coords: &[[N; DIM]; HEX8_NODES], c: usize) -> [[[N; 2]; 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::element::equations::{Residue, operations};
     use crate::element::reference;
     use crate::element::testing::{distorted_hex, temperatures};
     use crate::space::lanes::{LANES, Lanes};
     use proptest::prelude::*;
+
+    #[test]
+    fn the_documented_cost_is_that_counted() {
+        let coords = crate::element::basis::CORNERS.map(|corner| corner.map(Residue::from));
+        let (temperature, mut matrix) = ([Residue::from(1.5); HEX8_NODES], [[Residue::ZERO; HEX8_NODES]; HEX8_NODES]);
+        let counted = operations(|| moments(&coords, &temperature, Heat::new(2.0), &mut matrix));
+        assert_eq!(counted, crate::element::MOMENTS_FLOPS);
+    }
 
     proptest! {
         #[test]

@@ -10,8 +10,7 @@
 
 use super::ElementType;
 use super::basis::DIM;
-use super::counting::{Counted, count};
-use super::equations::{Equation, Field, Weak};
+use super::equations::{Equation, Field, Residue, Weak, operations};
 use super::geometry;
 use super::interpolation::{AtPoint, Interpolation};
 use crate::space::lanes::Number;
@@ -127,9 +126,9 @@ fn field<N: Number>([a, b, e, value]: AtPoint<N>, inverse: &[[N; DIM]; DIM]) -> 
 
 /// Returns the operations of [`element_vector`] on an element: those of the equation are counted at one point.
 pub(crate) fn product_flops<E: Equation<D>, const D: usize>(equation: &E, part: Part, element: ElementType) -> usize {
-    let one = Counted(1.0);
+    let one = Residue::from(1.0);
     let (x, u) = ([one; DIM], [Field { grad: [one; DIM], value: one }; D]);
-    let of_equation = count(|| match part {
+    let of_equation = operations(|| match part {
         Part::Residual => equation.weak(x, u),
         Part::Linear | Part::Tangent => equation.derivative(x, u, u),
     });
@@ -152,12 +151,12 @@ mod tests {
     fn operations_are_those_counted() {
         fn check<E: Equation<D>, const D: usize, const NN: usize, const NP: usize>(equation: &E, element: ElementType) {
             for part in [Part::Residual, Part::Linear, Part::Tangent] {
-                let one = Counted(1.0);
+                let one = Residue::from(1.0);
                 let (coords, v) = ([[one; NN]; DIM], [[one; NN]; D]);
-                let (mut at, mut out) = (FieldsAtPoints::<Counted, D, NP>::zero(), [[one; NN]; D]);
+                let (mut at, mut out) = (FieldsAtPoints::<Residue, D, NP>::zero(), [[one; NN]; D]);
                 let of = Interpolation::new(element);
                 let by_points = |points: Points<'_, _, D>| at_points(equation, part, points);
-                let counted = count(|| element_vector(part, by_points, &of, &coords, [&v, &v], &mut at, &mut out));
+                let counted = operations(|| element_vector(part, by_points, &of, &coords, [&v, &v], &mut at, &mut out));
                 assert_eq!(product_flops(equation, part, element), counted, "{element}, {part:?}");
             }
         }

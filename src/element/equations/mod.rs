@@ -40,6 +40,7 @@ pub use heat::{AdvectedHeat, Heat};
 pub use jacobian::{Jacobian, WithJacobian};
 pub(crate) use model::on_scalar;
 pub use model::{Model, ModelEquation, Scalar};
+pub(crate) use residue::{Residue, operations};
 #[cfg(feature = "cuda")]
 pub(crate) use structure::Flux;
 pub use structure::depends_on_unknowns;

@@ -1,13 +1,24 @@
 //! Numbers modulo the prime 2^61 - 1, in which equations are compared exactly: nothing rounds, and no term that is small at a point is lost.
+//! Their operations are counted: one per sum, difference, product, quotient and function. A sign change is free.
 //!
 //! Sums, products and quotients are those of the field. A function of a number, such as its sine, is a number without a pattern that depends
 //! on nothing else. So two expressions that are equal by the rules of arithmetic are equal here, and others differ but for one case in 2^60
 //! (Schwartz and Zippel). Rules of the functions, such as that of sin^2 + cos^2, are not known here.
 
 use crate::space::lanes::Number;
+use std::cell::Cell;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
 const PRIME: u64 = (1 << 61) - 1;
+
+thread_local!(static OPERATIONS: Cell<usize> = const { Cell::new(0) });
+
+/// Returns the number of operations that `work` does with residues.
+pub(crate) fn operations<R>(work: impl FnOnce() -> R) -> usize {
+    OPERATIONS.set(0);
+    let _ = work();
+    OPERATIONS.get()
+}
 
 /// A number modulo the prime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +35,16 @@ impl Residue {
         }
         Residue((bits ^ bits >> 31) % (PRIME - 1) + 1)
     }
+
+    /// Counts the operation that gave a number.
+    fn counted(self) -> Self {
+        OPERATIONS.set(OPERATIONS.get() + 1);
+        self
+    }
+
+    fn times(self, other: Self) -> Self {
+        Residue((u128::from(self.0) * u128::from(other.0) % u128::from(PRIME)) as u64)
+    }
 }
 
 impl From<f64> for Residue {
@@ -36,7 +57,7 @@ impl From<f64> for Residue {
         let mantissa = if exponent == 0 { fraction } else { fraction | 1 << 52 };
         // 2^61 = 1 here, so powers of two repeat.
         let power = (exponent.max(1) - 1075).rem_euclid(61);
-        let size = Residue(mantissa) * Residue(1 << power);
+        let size = Residue(mantissa).times(Residue(1 << power));
         if value.is_sign_negative() { -size } else { size }
     }
 }
@@ -44,7 +65,7 @@ impl From<f64> for Residue {
 impl Add for Residue {
     type Output = Self;
     fn add(self, other: Self) -> Self {
-        Residue((self.0 + other.0) % PRIME)
+        Residue((self.0 + other.0) % PRIME).counted()
     }
 }
 
@@ -65,7 +86,7 @@ impl Sub for Residue {
 impl Mul for Residue {
     type Output = Self;
     fn mul(self, other: Self) -> Self {
-        Residue((u128::from(self.0) * u128::from(other.0) % u128::from(PRIME)) as u64)
+        self.times(other).counted()
     }
 }
 
@@ -74,17 +95,17 @@ impl Div for Residue {
     /// By Fermat: 1 / b = b^(p - 2). A quotient by 0 is some number.
     fn div(self, other: Self) -> Self {
         if other == Residue::ZERO {
-            return Residue::noise(self.0, 1);
+            return Residue::noise(self.0, 1).counted();
         }
         let (mut inverse, mut power, mut exponent) = (Residue(1), other, PRIME - 2);
         while exponent > 0 {
             if exponent & 1 == 1 {
-                inverse = inverse * power;
+                inverse = inverse.times(power);
             }
-            power = power * power;
+            power = power.times(power);
             exponent >>= 1;
         }
-        self * inverse
+        self.times(inverse).counted()
     }
 }
 
@@ -92,7 +113,7 @@ impl Div for Residue {
 macro_rules! functions {
     ($($name:ident $tag:literal),*) => {$(
         fn $name(self) -> Self {
-            Residue::noise(self.0, $tag)
+            Residue::noise(self.0, $tag).counted()
         }
     )*};
 }
@@ -100,13 +121,13 @@ macro_rules! functions {
 impl Number for Residue {
     functions!(sqrt 2, exp 3, ln 4, sin 5, cos 6, tanh 8, abs 9, signum 10);
     fn powf(self, exponent: f64) -> Self {
-        Residue::noise(self.0 ^ Residue::noise(exponent.to_bits(), 11).0, 11)
+        Residue::noise(self.0 ^ Residue::noise(exponent.to_bits(), 11).0, 11).counted()
     }
     fn min(self, other: Self) -> Self {
-        Residue::noise(self.0 ^ Residue::noise(other.0, 12).0, 12)
+        Residue::noise(self.0 ^ Residue::noise(other.0, 12).0, 12).counted()
     }
     fn max(self, other: Self) -> Self {
-        Residue::noise(self.0 ^ Residue::noise(other.0, 13).0, 13)
+        Residue::noise(self.0 ^ Residue::noise(other.0, 13).0, 13).counted()
     }
 }
 
