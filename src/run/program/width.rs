@@ -28,16 +28,21 @@ pub fn wrapped(line: &str, columns: usize, indent: usize) -> String {
     text
 }
 
-#[test]
-fn lines_are_broken_between_words() {
-    let line = "  FAIL: one two, three\u{e9} four";
-    for (columns, expected) in [
-        (80, line),
-        (28, line),
-        (27, "  FAIL: one two, three\u{e9}\n      four"),
-        (11, "  FAIL: one\n      two,\n      three\u{e9}\n      four"),
-    ] {
-        assert_eq!(wrapped(line, columns, 6), expected);
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_broken_between_words() {
+        let line = "  FAIL: one two, three\u{e9} four";
+        for (columns, expected) in [
+            (80, line),
+            (28, line),
+            (27, "  FAIL: one two, three\u{e9}\n      four"),
+            (11, "  FAIL: one\n      two,\n      three\u{e9}\n      four"),
+        ] {
+            assert_eq!(wrapped(line, columns, 6), expected);
+        }
+        assert_eq!([wrapped("", 3, 2), wrapped("long\n", 3, 2)], ["", "long\n"]);
     }
-    assert_eq!([wrapped("", 3, 2), wrapped("long\n", 3, 2)], ["", "long\n"]);
 }

@@ -78,19 +78,24 @@ fn line(strategy: &Compared) -> Vec<String> {
     ]
 }
 
-#[test]
-fn a_strategy_is_broken_only_if_it_breaks_its_promise() {
-    let bits = |promise, is_repeatable| {
-        let measured = Compared { median_seconds: Some(1.0), difference: Some(0.0), ..Compared::default() };
-        line(&Compared { promise, is_repeatable: Some(is_repeatable), ..measured }).pop()
-    };
-    for (promise, of_others, of_equals) in [
-        (Promise::Nothing, "any order", "any order"),
-        (Promise::AnyOrder, "any order", "any order"),
-        (Promise::SameBits, "BROKEN", "fixed"),
-        (Promise::Identical, "BROKEN", "integers"),
-    ] {
-        let found = [false, true].map(|is_repeatable| bits(promise, is_repeatable));
-        assert_eq!(found, [Some(of_others.into()), Some(of_equals.into())], "{promise:?}");
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_strategy_is_broken_only_if_it_breaks_its_promise() {
+        let bits = |promise, is_repeatable| {
+            let measured = Compared { median_seconds: Some(1.0), difference: Some(0.0), ..Compared::default() };
+            line(&Compared { promise, is_repeatable: Some(is_repeatable), ..measured }).pop()
+        };
+        for (promise, of_others, of_equals) in [
+            (Promise::Nothing, "any order", "any order"),
+            (Promise::AnyOrder, "any order", "any order"),
+            (Promise::SameBits, "BROKEN", "fixed"),
+            (Promise::Identical, "BROKEN", "integers"),
+        ] {
+            let found = [false, true].map(|is_repeatable| bits(promise, is_repeatable));
+            assert_eq!(found, [Some(of_others.into()), Some(of_equals.into())], "{promise:?}");
+        }
     }
 }
