@@ -47,16 +47,8 @@ mod written_once {
 
         /// The stress of v: the equation is linear.
         #[inline(always)]
-        fn derivative<N: Number>(&self, _: [N; 3], _: [Field<N>; 3], v: [Field<N>; 3]) -> [Weak<N>; 3] {
-            let (lambda, mu) = (N::from(self.lambda), N::from(self.mu));
-            let pressure = lambda * (v[0].grad[0] + v[1].grad[1] + v[2].grad[2]);
-            array::from_fn(|c| {
-                let stress = |axis: usize| {
-                    let shear = mu * (v[c].grad[axis] + v[axis].grad[c]);
-                    if c == axis { pressure + shear } else { shear }
-                };
-                Weak { flux: [stress(0), stress(1), stress(2)], source: N::from(0.0) }
-            })
+        fn derivative<N: Number>(&self, x: [N; 3], _: [Field<N>; 3], v: [Field<N>; 3]) -> [Weak<N>; 3] {
+            Elasticity { lambda: self.lambda, mu: self.mu, force: [0.0; 3] }.weak(x, v)
         }
     }
 
