@@ -70,7 +70,7 @@ impl<S: Job> Aggregates<S> {
         }
         self.pace = Pace::default();
         let (space, links) = (fine.space, fine.input.links);
-        let matrix = agree(links.comm(), linear.crs())?;
+        let matrix = agree(links.comm(), linear.stored().and_then(S::crs))?;
         match &mut self.levels {
             Some(levels) => levels.refill(space, links, matrix),
             None => {
@@ -94,7 +94,7 @@ impl<S: Job> Aggregates<S> {
         work: impl FnOnce(&mut Cycle<'_, S>) -> Result<R>,
     ) -> Result<R> {
         let interior = fine.input.links.apart(fine.interior_rows());
-        let operator = DistributedOperator::new(linear.stored_operator()?, &mut self.halo, interior)?;
+        let operator = DistributedOperator::new(S::operator(linear.stored()?), &mut self.halo, interior)?;
         let levels = self.levels.as_mut().ok_or_else(|| Error::Invalid("preconditioner: expected a matrix".into()))?;
         levels.with_cycle(&operator, work)
     }

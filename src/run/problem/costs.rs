@@ -3,7 +3,7 @@
 use super::linear::Linear;
 use super::{Problem, ProblemInput};
 use crate::element::MOMENTS_FLOPS;
-use crate::fill::{ApplyCost, Kernel, Strategy};
+use crate::fill::{Kernel, Strategy};
 use crate::run::cost::{self, Cost};
 use crate::run::deck::Solver;
 use crate::run::{Job, cost::Sizes};
@@ -24,26 +24,17 @@ impl<S: Job> Problem<'_, S> {
         ]
         .map(|count| count as u64);
         let sizes = |dofs: u64, nnz: u64| Sizes { owned: dofs * owned, ghosts: dofs * ghosts, elems, nnz };
-        let [nnz, position] = match &self.linear {
-            Linear::Matrix(stored) => stored.numbers,
-            Linear::Elements(..) => [0; 2],
-        };
-        let of_unknowns = sizes(dofs, nnz);
         // `written`: values that an assembly writes, without padding, and of symmetric halves each pair once; `moved`: bytes of element
         // matrices that it writes to memory and reads back.
-        let (written, moved, conditions, product) = match &self.linear {
+        let ([nnz, position], written, moved, conditions) = match &self.linear {
             Linear::Matrix(stored) => {
-                let matrix = &stored.system.matrix;
-                let written = nnz.min(S::assembled_len(matrix) as u64);
-                // In the format of the matrix: fewer bytes than CRS where columns are not stored.
-                let product = Cost { bytes: S::operator(matrix).bytes() as u64, ..cost::spmv(of_unknowns) };
-                (written, S::stored_bytes(&stored.assembly), stored.system.conditions.len() as u64, product)
+                let written = stored.numbers[0].min(S::assembled_len(&stored.system.matrix) as u64);
+                let conditions = stored.system.conditions.len() as u64;
+                (stored.numbers, written, S::stored_bytes(&stored.assembly), conditions)
             }
-            Linear::Elements(operator, _) => {
-                let ApplyCost { bytes, flops } = S::apply_cost(&operator.borrow());
-                (0, 0, 0, Cost { bytes, flops })
-            }
+            Linear::Elements(..) => ([0; 2], 0, 0, 0),
         };
+        let (of_unknowns, product) = (sizes(dofs, nnz), self.linear.product());
         let shape = cost::Shape { nodes, points, dofs, position };
         let element_flops = match deck.element_kernel() {
             Kernel::Fused => MOMENTS_FLOPS as u64,

@@ -12,7 +12,7 @@ use crate::run::cost::Cost;
 use crate::run::report::LevelReport;
 use crate::solve::{ElementOperator, SingleLaunch};
 use crate::space::{MemorySpace, Slice};
-use crate::sparse::{CrsGraph, CrsMatrix, MatrixStorage, Operator};
+use crate::sparse::{CrsGraph, MatrixStorage, Operator};
 use crate::{Error, Result};
 use std::cell::RefCell;
 
@@ -190,27 +190,11 @@ impl<S: Job> Linear<S> {
         }
     }
 
-    /// The assembled matrix in CRS on the host, which a device copies.
-    pub fn assembled<'m>(&'m self, space: &S, copy: &'m mut Option<CrsMatrix>) -> Result<&'m CrsMatrix> {
+    /// The stored matrix. Preconditioners that read one are refused without; the deck's check comes first.
+    pub fn stored(&self) -> Result<&S::Matrix> {
         match self {
-            Linear::Matrix(stored) => space.assembled(&stored.system.matrix, copy),
-            Linear::Elements(..) => Err(no_matrix()),
-        }
-    }
-
-    /// The assembled matrix in CRS.
-    pub fn crs(&self) -> Result<&CrsMatrix<f64, S::Memory>> {
-        match self {
-            Linear::Matrix(stored) => S::crs(&stored.system.matrix),
-            Linear::Elements(..) => Err(no_matrix()),
-        }
-    }
-
-    /// The stored matrix as products read it.
-    pub fn stored_operator(&self) -> Result<&dyn Operator<S>> {
-        match self {
-            Linear::Matrix(stored) => Ok(S::operator(&stored.system.matrix)),
-            Linear::Elements(..) => Err(no_matrix()),
+            Linear::Matrix(stored) => Ok(&stored.system.matrix),
+            Linear::Elements(..) => Err(Error::Invalid("preconditioner: expected an assembled matrix".into())),
         }
     }
 
@@ -230,7 +214,7 @@ impl<S: Job> Linear<S> {
         }
     }
 
-    /// What a product moves and computes.
+    /// What a product moves and computes, in the format of the matrix: fewer bytes than CRS where columns are not stored.
     pub fn product(&self) -> Cost {
         match self {
             Linear::Matrix(stored) => {
@@ -264,15 +248,12 @@ impl<S: Job> Linear<S> {
     /// Returns numbers of matrix and assemblies, for the report.
     pub fn outcome(&self) -> Outcome {
         match self {
-            Linear::Matrix(stored) => {
-                let bytes = S::operator(&stored.system.matrix).bytes() as u64;
-                Outcome {
-                    format: Some(ChosenFormat { bytes, ..stored.chosen.clone() }),
-                    contractions: S::contractions(&stored.assembly),
-                    additions: S::additions(&stored.assembly),
-                    levels: Vec::new(),
-                }
-            }
+            Linear::Matrix(stored) => Outcome {
+                format: Some(ChosenFormat { bytes: self.product().bytes, ..stored.chosen.clone() }),
+                contractions: S::contractions(&stored.assembly),
+                additions: S::additions(&stored.assembly),
+                levels: Vec::new(),
+            },
             Linear::Elements(..) => Outcome::default(),
         }
     }
@@ -284,9 +265,4 @@ fn of_elements<'o, S: Job>(
 ) -> ElementOperator<'o, S> {
     let sizes = [discrete.map().owned_count(), discrete.map().local_count()];
     ElementOperator::new(operator, discrete.on().node_coord, sizes)
-}
-
-/// Refuses preconditioners that read a matrix; the deck's check comes first.
-fn no_matrix() -> Error {
-    Error::Invalid("preconditioner: expected an assembled matrix".into())
 }

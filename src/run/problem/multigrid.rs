@@ -260,7 +260,7 @@ pub(super) fn with_operators<'p, 'a, S: Job, R>(
         let interior = discrete.input.links.apart(discrete.interior_rows());
         let local: &dyn Operator<S> = match elements {
             Some(elements) => elements,
-            None => linear.stored_operator()?,
+            None => S::operator(linear.stored()?),
         };
         operators.push(DistributedOperator::new(local, halo, interior)?);
     }

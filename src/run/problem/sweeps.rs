@@ -29,7 +29,7 @@ impl<S: Job> Triangular<S> {
     pub fn prepare(&mut self, fine: &Discrete<'_, S>, linear: &Linear<S>) -> Result<()> {
         let (space, comm) = (fine.space, fine.input.links.comm());
         let Triangular { preconditioning, sweeps, copy } = self;
-        let matrix = agree(comm, linear.assembled(space, copy))?;
+        let matrix = agree(comm, linear.stored().and_then(|matrix| space.assembled(matrix, copy)))?;
         let made = match (sweeps.as_mut(), *preconditioning) {
             (Some(sweeps), _) => sweeps.refill(space, matrix),
             (None, Preconditioning::Cholesky) => {
