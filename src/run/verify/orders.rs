@@ -56,26 +56,22 @@ fn errors(mesh: &Mesh, element: ElementType, field: &[f64], case: &Case) -> Resu
     };
     let mut squares = [0.0; 2];
     for nodes in mesh.elem_node.iter() {
-        for (p, &weight) in tables.weights.iter().enumerate() {
-            let (mut x, mut u, mut jacobian, mut along) = ([0.0; DIM], 0.0, [[0.0; DIM]; DIM], [0.0; DIM]);
-            for (m, &node) in nodes.iter().enumerate() {
-                let (at, value) = (mesh.node_coord[node as usize], field[node as usize]);
-                let (phi, gradient) = (tables.values[p * tables.nodes + m], tables.gradients[p * tables.nodes + m]);
+        let coords = || nodes.iter().map(|&node| mesh.node_coord[node as usize]);
+        let at_points = tables.values.chunks(tables.nodes).zip(tables.gradients.chunks(tables.nodes));
+        for ((values, gradients), weight) in at_points.zip(&tables.weights) {
+            let (determinant, inverse) = geometry::determinant_inverse(&geometry::jacobian(coords(), gradients));
+            let (mut x, mut u, mut slopes) = ([0.0; DIM], 0.0, [0.0; DIM]);
+            for (((at, &node), phi), gradient) in coords().zip(nodes).zip(values).zip(gradients) {
+                let (value, gradient) = (field[node as usize], geometry::transform(&inverse, gradient));
                 u += phi * value;
-                for a in 0..DIM {
-                    x[a] += phi * at[a];
-                    along[a] += gradient[a] * value;
-                    for b in 0..DIM {
-                        jacobian[a][b] += at[a] * gradient[b];
-                    }
+                for axis in 0..DIM {
+                    x[axis] += phi * at[axis];
+                    slopes[axis] += gradient[axis] * value;
                 }
             }
-            let (determinant, inverse) = geometry::determinant_inverse(&jacobian);
-            let measure = weight * determinant;
-            squares[0] += measure * (u - exact(x)).powi(2);
+            squares[0] += weight * determinant * (u - exact(x)).powi(2);
             for axis in 0..DIM {
-                let gradient: f64 = (0..DIM).map(|b| inverse[b][axis] * along[b]).sum();
-                squares[1] += measure * (gradient - slope(x, axis)).powi(2);
+                squares[1] += weight * determinant * (slopes[axis] - slope(x, axis)).powi(2);
             }
         }
     }
