@@ -6,7 +6,6 @@ use super::study::{Study, TOLERANCE, largest_difference, waves};
 use crate::Result;
 use crate::comm::agree;
 use crate::fill::{Kernel, StoredSystem};
-use crate::graph;
 use crate::run::Job;
 use crate::run::forecast::Choices;
 use crate::space::MemorySpace;
@@ -14,13 +13,12 @@ use crate::sparse::{Format, Lanes};
 
 pub(super) fn measure<S: Job>(study: &Study<'_, S>) -> Result<Vec<Compared>> {
     let &Study { space, mesh, .. } = study;
-    let (row_map, entries) = agree(study.comm, pattern(study))?;
     let (mut all, mut expected) = (Vec::new(), None);
     for (format, _) in Format::ALL {
         let choices = Choices { storage: format.into(), ..study.papers };
         let mut system = agree(study.comm, assembled(study, format))?;
         if expected.is_none() {
-            expected = Some(vec![agree(study.comm, by_rows(study, &row_map, &entries, &mut system))?]);
+            expected = Some(vec![agree(study.comm, by_rows(study, &system))?]);
         }
         let lanes: Vec<Option<Lanes>> =
             if S::has_lanes(format) { Lanes::ALL.map(|(lanes, _)| Some(lanes)).into() } else { vec![None] };
@@ -67,24 +65,14 @@ fn assembled<S: Job>(study: &Study<'_, S>, format: Format) -> Result<StoredSyste
     Ok(system)
 }
 
-/// Row offsets and columns of a matrix in CRS, on the host.
-fn pattern<S: Job>(study: &Study<'_, S>) -> Result<(Vec<u64>, Vec<u32>)> {
-    let Study { space, mesh, .. } = study;
-    let graph = graph::build(*space, &mesh.elem_node, mesh.map.owned_count(), graph::Strategy::default())?;
-    Ok((space.download(graph.crs.row_map())?, space.download(graph.crs.entries())?))
-}
-
 /// y = A x by one thread of the host, row by row, from the arrays of a matrix in CRS.
-fn by_rows<S: Job>(
-    study: &Study<'_, S>,
-    row_map: &[u64],
-    entries: &[u32],
-    system: &mut StoredSystem<S>,
-) -> Result<Vec<f64>> {
-    let (values, x) = (study.space.download(S::values_mut(&mut system.matrix))?, waves(study));
-    let row = |ends: &[u64]| {
-        let range = ends[0] as usize..ends[1] as usize;
-        entries[range.clone()].iter().zip(&values[range]).map(|(&column, value)| value * x[column as usize]).sum()
+fn by_rows<S: Job>(study: &Study<'_, S>, system: &StoredSystem<S>) -> Result<Vec<f64>> {
+    let (mut copy, x) = (None, waves(study));
+    let matrix = study.space.assembled(&system.matrix, &mut copy)?;
+    let (graph, values) = (matrix.graph(), matrix.values());
+    let row = |row: usize| {
+        let entries = graph.row(row).iter().zip(&values[graph.row_range(row)]);
+        entries.map(|(&column, value)| value * x[column as usize]).sum()
     };
-    Ok(row_map.windows(2).map(row).collect())
+    Ok((0..graph.rows()).map(row).collect())
 }
