@@ -31,20 +31,13 @@ const LAME: [f64; 2] = [1.5, 1.0];
 pub(in crate::run) struct Case {
     pub kind: ProblemKind,
     pub model: Model,
-    exact: Exact,
+    /// The exact solution of heat.
+    analytic: Option<Analytic>,
     size: [f64; 3],
     /// Whether boundary conditions fix the nodes of all faces, or those of zmin and zmax.
     pub fixes_all_faces: bool,
     /// Temperatures at zmin and zmax where the verdict is by the errors at nodes: of heat on `hex8` without advection.
     at_nodes: Option<[f64; 2]>,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Exact {
-    Heat(Analytic),
-    Wave(Wave),
-    Elastic(WaveElasticity),
-    Brick,
 }
 
 impl Case {
@@ -59,42 +52,35 @@ impl Case {
     pub fn new(deck: &Deck, spec: &BoxSpec) -> Self {
         let (kind, size) = (deck.problem.kind, spec.size());
         let per_edge = |values: [f64; 3]| [0, 1, 2].map(|axis| values[axis] / size[axis]);
-        let wave = Wave { direction: per_edge(ANGLES), phase: PHASE };
-        let (velocity, Wave { direction: vector, phase }) = (deck.problem.advection, wave);
+        let (wave, phase, velocity) = (per_edge(ANGLES), PHASE, deck.problem.advection);
         let diffusion = |direction| {
-            let equation = match deck.has_advection() {
-                true => Scalar::Advected(AdvectedWave { direction, velocity, wave: vector, phase }),
-                false => Scalar::Wave(WaveDiffusion { direction, wave: vector, phase }),
-            };
-            (ModelEquation::Scalar(equation), Exact::Wave(wave))
+            ModelEquation::Scalar(match deck.has_advection() {
+                true => Scalar::Advected(AdvectedWave { direction, velocity, wave, phase }),
+                false => Scalar::Wave(WaveDiffusion { direction, wave, phase }),
+            })
         };
-        let (equation, exact) = match kind {
-            ProblemKind::Heat => {
-                let exact = Analytic::new(deck.problem.t_min, deck.problem.t_max, 0.0, size[2]);
-                let heat = exact.heat();
-                let equation = match deck.has_advection() {
-                    true => {
-                        let (conductivity, profile) = (heat.conductivity, exact.profile());
-                        Scalar::AdvectedHeat(AdvectedHeat { conductivity, velocity, profile })
-                    }
-                    false => Scalar::Heat(heat),
-                };
-                (ModelEquation::Scalar(equation), Exact::Heat(exact))
-            }
+        let exact = Analytic::new(deck.problem.t_min, deck.problem.t_max, 0.0, size[2]);
+        let equation = match kind {
+            ProblemKind::Heat => ModelEquation::Scalar(match (exact.heat(), deck.has_advection()) {
+                (Heat { conductivity }, true) => {
+                    Scalar::AdvectedHeat(AdvectedHeat { conductivity, velocity, profile: exact.profile() })
+                }
+                (heat, false) => Scalar::Heat(heat),
+            }),
             ProblemKind::Poisson => diffusion([0.0; 3]),
             ProblemKind::Diffusion => diffusion(per_edge(VARIATION)),
             ProblemKind::Elasticity => {
                 let [lambda, mu] = LAME;
-                let equation = WaveElasticity { lambda, mu, amplitude: AMPLITUDE, wave: vector, phase };
-                (ModelEquation::Elastic(equation), Exact::Elastic(equation))
+                ModelEquation::Elastic(WaveElasticity { lambda, mu, amplitude: AMPLITUDE, wave, phase })
             }
-            ProblemKind::Minife => (ModelEquation::Scalar(Scalar::Poisson(Poisson { load: 1.0 })), Exact::Brick),
+            ProblemKind::Minife => ModelEquation::Scalar(Scalar::Poisson(Poisson { load: 1.0 })),
         };
         let model = Model { equation, jacobian: deck.fill.jacobian };
         let fixes_all_faces = kind != ProblemKind::Heat || deck.has_advection();
         let is_nodal = !fixes_all_faces && deck.mesh.element == ElementType::Hex8;
         let at_nodes = is_nodal.then_some([deck.problem.t_min, deck.problem.t_max]);
-        Case { kind, model, exact, size, fixes_all_faces, at_nodes }
+        let analytic = (kind == ProblemKind::Heat).then_some(exact);
+        Case { kind, model, analytic, size, fixes_all_faces, at_nodes }
     }
 
     /// The problem without advection, whose matrix is symmetric positive definite on elements of any size.
@@ -113,28 +99,29 @@ impl Case {
 
     /// The exact solution at a point, zero in unused components. For miniFE's brick a series, which takes a millisecond.
     pub fn at(&self, x: [f64; 3]) -> [f64; 3] {
-        match &self.exact {
-            Exact::Heat(exact) => [exact.at(x[2]), 0.0, 0.0],
-            Exact::Wave(wave) => [wave.at(x), 0.0, 0.0],
-            Exact::Elastic(exact) => exact.exact(x),
-            Exact::Brick => [brick::at(x), 0.0, 0.0],
-        }
+        let value = match (&self.analytic, self.model.equation) {
+            (Some(exact), _) => exact.at(x[2]),
+            (None, ModelEquation::Elastic(equation)) => return equation.exact(x),
+            (
+                None,
+                ModelEquation::Scalar(
+                    Scalar::Wave(WaveDiffusion { wave: direction, phase, .. })
+                    | Scalar::Advected(AdvectedWave { wave: direction, phase, .. }),
+                ),
+            ) => Wave { direction, phase }.at(x),
+            (None, ModelEquation::Scalar(_)) => brick::at(x),
+        };
+        [value, 0.0, 0.0]
     }
 
     /// The exact solution whose bound the errors at the nodes have to keep; `None` where errors are taken at the cubature points.
     pub fn nodal(&self) -> Option<&Analytic> {
-        match &self.exact {
-            Exact::Heat(exact) => self.at_nodes.map(|_| exact),
-            _ => None,
-        }
+        self.analytic.as_ref().filter(|_| self.at_nodes.is_some())
     }
 
     /// Returns conductivity and reaction of heat, with or without advection; `None` for other problems.
     pub fn heat(&self) -> Option<Heat> {
-        match &self.exact {
-            Exact::Heat(exact) => Some(exact.heat()),
-            _ => None,
-        }
+        self.analytic.as_ref().map(Analytic::heat)
     }
 
     /// The faces whose nodes boundary conditions fix.
@@ -158,7 +145,7 @@ impl Case {
     /// and mu times that for elasticity (Korn's inequality).
     pub fn algebraic_error(&self, residual: f64, scale: f64, nodes: f64) -> f64 {
         let volume: f64 = self.size.iter().product();
-        if let Exact::Heat(exact) = &self.exact {
+        if let Some(exact) = &self.analytic {
             return exact.algebraic_error(residual, self.size[2], volume, nodes);
         }
         let mu = if self.kind == ProblemKind::Elasticity { LAME[1] } else { 1.0 };
