@@ -3,7 +3,7 @@
 use crate::errors::exception;
 use crate::threads::Pool;
 use minifenl::element::ElementType;
-use minifenl::fill::{Assemble, FieldOn};
+use minifenl::fill::{FieldOn, check_elements};
 use minifenl::mesh::{ElemNode, boundary_faces};
 use minifenl::{Error, Result};
 use numpy::{PyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
@@ -55,7 +55,7 @@ impl Mesh {
             let node_coord = points.as_chunks::<3>().0.to_vec();
             let elem_node = ElemNode::with_repeats(cells.to_vec(), element.nodes(), node_coord.len())?;
             let mesh = Elements { element, elem_node, node_coord };
-            threads.check_elements(mesh.field())?;
+            check_elements(&threads, mesh.field())?;
             Ok(Mesh(Arc::new(mesh)))
         });
         made.map_err(exception)

@@ -6,7 +6,7 @@ use crate::element::equations::Model;
 use crate::element::{Analytic, ElementType};
 use crate::graph::Graph;
 use crate::mesh::{ElemNode, Sizes};
-use crate::space::{Array, HostMemory, MemorySpace, Slice};
+use crate::space::{Array, MemorySpace, Slice};
 use crate::sparse::{Formats, MatrixStorage};
 use std::fmt::Debug;
 
@@ -194,25 +194,4 @@ pub trait Assemble: Formats {
     /// [`Error::Shape`](crate::Error::Shape) when there are fewer nodes, [`Error::OutOfMemory`](crate::Error::OutOfMemory) when
     /// the memory is not available.
     fn sample(&self, exact: &Analytic, node_coord: &Slice<Self, [f64; 3]>, count: usize) -> Result<Array<Self, f64>>;
-
-    /// Refuses a mesh with an element whose Jacobian determinant is not positive everywhere, up to rounding. Threads of the host do it, beside a GPU those
-    /// of all cores allowed.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`](crate::Error::Invalid) with the lowest such element of this rank.
-    fn check_elements(&self, on: FieldOn<'_, HostMemory>) -> Result<()>;
-
-    /// Returns the errors of a field of `dofs` components over the elements whose first node is one of the first `owned`, so that each
-    /// element is counted on one rank. The sums do not depend on the number of threads, which are those of `check_elements`.
-    ///
-    /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) unless `field` has an item per node and component.
-    fn field_errors(
-        &self,
-        on: FieldOn<'_, HostMemory>,
-        owned: usize,
-        dofs: usize,
-        field: &Slice<Self, f64>,
-        exact: Sample<'_>,
-    ) -> Result<FieldErrors>;
 }

@@ -71,6 +71,7 @@ pub use host::{
 };
 #[cfg(feature = "cuda")]
 pub(crate) use kernel_files::KERNEL_FILES;
+pub use norms::{check_elements, field_errors};
 pub use operator::{ApplyCost, ApplyModel, operator_bytes};
 pub use stored_system::StoredSystem;
 pub use workset::{ContractionCalls, Workset};

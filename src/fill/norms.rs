@@ -32,7 +32,11 @@ fn chunks(elems: usize) -> usize {
     elems.div_ceil(CHUNK)
 }
 
-pub(super) fn check_elements(space: &Threads, on: FieldOn<'_, HostMemory>) -> Result<()> {
+/// Refuses a mesh with an element whose Jacobian determinant is not positive everywhere, up to rounding.
+///
+/// # Errors
+/// [`Error::Invalid`] with the lowest such element of this rank.
+pub fn check_elements(space: &Threads, on: FieldOn<'_, HostMemory>) -> Result<()> {
     check_length("check_elements", "node_coord", on.node_coord.len(), on.elem_node.node_count())?;
     let (search, elems) = (FoldSearch::new(on.element), on.elem_node.elem_count());
     let mut folded = vec![None; chunks(elems)];
@@ -56,7 +60,12 @@ pub(super) fn check_elements(space: &Threads, on: FieldOn<'_, HostMemory>) -> Re
     }
 }
 
-pub(super) fn field_errors(
+/// Returns the errors of a field of `dofs` components over the elements whose first node is one of the first `owned`, so that each
+/// element is counted on one rank. The sums do not depend on the number of threads.
+///
+/// # Errors
+/// [`Error::Shape`] unless `field` has an item per node and component.
+pub fn field_errors(
     space: &Threads,
     on: FieldOn<'_, HostMemory>,
     owned: usize,

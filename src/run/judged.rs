@@ -13,7 +13,7 @@ use super::{Analytic, Deck, Job, Phases};
 use crate::Result;
 use crate::blas::Reductions;
 use crate::comm::{Communicator, Transport, agree};
-use crate::fill::{FieldErrors, FieldOn};
+use crate::fill::{FieldErrors, FieldOn, field_errors};
 use crate::graph::MapStats;
 use crate::mesh::Mesh;
 use crate::solve::Reason;
@@ -125,11 +125,11 @@ fn at_points<S: Job>(run: &Run<'_, S>) -> Result<(FieldErrors, f64)> {
     let mesh = agree(comm, run.mesh.download(space))?;
     let errors = match case.kind {
         ProblemKind::Minife => near_the_centre(run, &mesh)?,
-        _ => {
+        _ => agree(comm, {
             let (owned, dofs) = (mesh.map.owned_count(), case.model.dofs());
-            let field = S::Memory::slice(run.field);
-            agree(comm, space.field_errors(on_host(&mesh), owned, dofs, field, &|x| case.at(x)))?
-        }
+            let field = space.host().and_then(|host| Ok((host, space.download(run.field)?)));
+            field.and_then(|(host, field)| field_errors(&host, on_host(&mesh), owned, dofs, &field, &|x| case.at(x)))
+        })?,
     };
     Ok((errors, mesh.extent(2)))
 }

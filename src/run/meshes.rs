@@ -9,7 +9,7 @@ use crate::comm::{Communicator, agree};
 use crate::element::ElementType;
 use crate::mesh::{BoxPart, BoxParts, BoxSpec, CoordinateMap, Mesh};
 use crate::solve::MOST_INVERTED;
-use crate::{Error, Result};
+use crate::{Error, Result, fill};
 
 /// Makes this rank's mesh: that of trilinear hexahedra in the memory of the space, any other on the host. All ranks call it together.
 pub(super) fn made<S: Job>(
@@ -26,7 +26,7 @@ pub(super) fn made<S: Job>(
         })
     } else {
         let mesh = Mesh::of_elements(comm, element, &part)?;
-        space.check_elements(on_host(&mesh)).and_then(|()| space.take_mesh(mesh))
+        fill::check_elements(&space.host()?, on_host(&mesh)).and_then(|()| space.take_mesh(mesh))
     };
     let mesh = mesh.and_then(|mesh| space.fence().map(|()| mesh));
     let mesh = mesh.map_err(|error| match error {

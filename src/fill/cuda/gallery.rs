@@ -9,26 +9,23 @@
 //!
 //! The kernels of an [`EquationText`] store element matrices and residuals, which the strategy sums. `Gather` computes as many elements
 //! at a time as hold about the bytes of its windows of hexahedra of the heat equation; other strategies store those of all elements.
-//! What hosts have to check or compare, once per run, is done by their threads.
 
 use super::adds::HEAT_THREADS;
 use super::points::work_bytes;
 use super::system::{check_tables, positions};
 use super::worksets::{self, operand_bytes};
 use super::{Adds, CudaEquationKernel, CudaFill, EquationInput, EquationText, Method, gather};
-use crate::comm::Staging;
 use crate::element::equations::Model;
 use crate::element::{Analytic, BasisTables, ElementType};
 use crate::error::{check_at_least, check_length};
 use crate::fill::kernel_files::{FILL, HEAT};
 use crate::fill::{
-    Additions, Assemble, AssemblyChoice, ContractionCalls, Dirichlet, FieldErrors, FieldOn, Kernel, Sample,
-    StoredSystem, Strategy, heat_on_hex8, no_kernel, norms, step_of,
+    Additions, Assemble, AssemblyChoice, ContractionCalls, Dirichlet, FieldOn, Kernel, StoredSystem, Strategy,
+    heat_on_hex8, no_kernel, step_of,
 };
 use crate::graph::{Graph, NodeElem};
 use crate::mesh::{ElemNode, Sizes};
 use crate::space::cuda::{Cuda, CudaArray, CudaMemory, Grid, arguments};
-use crate::space::{ExecutionSpace, HostMemory};
 use crate::sparse::MatrixStorage;
 use crate::{Error, Result};
 
@@ -228,20 +225,5 @@ impl Assemble for Cuda {
         let arguments = arguments![count as u64, node_coord, a, zmin, b, &mut out];
         self.launch(&HEAT, "inverse_square", Grid::cover(count, HEAT_THREADS), arguments)?;
         Ok(out)
-    }
-
-    fn check_elements(&self, on: FieldOn<'_, HostMemory>) -> Result<()> {
-        norms::check_elements(&self.host()?, on)
-    }
-
-    fn field_errors(
-        &self,
-        on: FieldOn<'_, HostMemory>,
-        owned: usize,
-        dofs: usize,
-        field: &CudaArray<f64>,
-        exact: Sample<'_>,
-    ) -> Result<FieldErrors> {
-        norms::field_errors(&self.host()?, on, owned, dofs, &self.download(field)?, exact)
     }
 }

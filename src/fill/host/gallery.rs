@@ -16,8 +16,8 @@ use crate::element::equations::{Heat, Model, ModelEquation};
 use crate::element::{Analytic, BasisTables, ElementType, HEX8_NODES};
 use crate::error::{check_at_least, check_length};
 use crate::fill::{
-    Additions, Assemble, AssemblyChoice, ContractionCalls, Dirichlet, FieldErrors, FieldOn, Kernel, Parts, Sample,
-    StoredSystem, Strategy, heat_on_hex8, no_kernel, norms,
+    Additions, Assemble, AssemblyChoice, ContractionCalls, Dirichlet, FieldOn, Kernel, Parts, StoredSystem, Strategy,
+    heat_on_hex8, no_kernel,
 };
 use crate::graph::{Graph, NodeElem};
 use crate::mesh::Sizes;
@@ -208,21 +208,6 @@ impl Assemble for Threads {
     fn sample(&self, exact: &Analytic, node_coord: &[[f64; 3]], count: usize) -> Result<Vec<f64>> {
         check_at_least("sample", "node_coord", node_coord.len(), count)?;
         self.map(count, |node| exact.at(node_coord[node][2]))
-    }
-
-    fn check_elements(&self, on: FieldOn<'_, HostMemory>) -> Result<()> {
-        norms::check_elements(self, on)
-    }
-
-    fn field_errors(
-        &self,
-        on: FieldOn<'_, HostMemory>,
-        owned: usize,
-        dofs: usize,
-        field: &[f64],
-        exact: Sample<'_>,
-    ) -> Result<FieldErrors> {
-        norms::field_errors(self, on, owned, dofs, field, exact)
     }
 }
 

@@ -215,7 +215,7 @@ fn ranks_that_cannot_fix_their_order_are_refused() {
 #[test]
 fn errors_at_points_are_those_of_all_ranks() {
     use crate::element::ElementType;
-    use crate::fill::{Assemble, FieldErrors};
+    use crate::fill::{FieldErrors, field_errors};
     use crate::run::deck::ProblemKind;
     use crate::run::judged::on_host;
     for (kind, element, dofs) in [
@@ -232,7 +232,7 @@ fn errors_at_points_are_those_of_all_ranks() {
             let case = Case::new(&deck, mesh.spec());
             let owned = mesh.map.owned_count();
             let exact = |x: [f64; 3]| case.at(x);
-            let own = space.field_errors(on_host(&mesh), owned, dofs, &field, &exact).unwrap();
+            let own = field_errors(&space, on_host(&mesh), owned, dofs, &field, &exact).unwrap();
             (report, own, mesh.map.global_count() as f64)
         });
         let all = of_rank.iter().fold(FieldErrors::default(), |all, (_, own, _)| all.with(*own));
