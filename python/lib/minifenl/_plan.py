@@ -200,7 +200,7 @@ class CooPlan:
 
 def _indices(name, given, dims, device):
     is_on_gpu = device is not None and _gpu.is_array(given)
-    array = _gpu.Array(name, given, np.int32) if is_on_gpu else np.asarray(given)
+    array = _gpu.Array(name, given, np.dtype(np.int32)) if is_on_gpu else np.asarray(given)
     if array.ndim == dims and is_on_gpu:
         return array
     if array.size == 0 and not is_on_gpu:
