@@ -66,7 +66,7 @@ pub use cuda::{
 };
 pub use dirichlet::{Boundary, Dirichlet};
 pub use host::{
-    ElementBatch, ElementKernel, EquationKernel, Evaluate, Fill, FusedKernel, Given, GivenAssembly, HostAssembly,
+    ElementBatch, ElementKernel, ElementProduct, EquationKernel, Evaluate, Fill, FusedKernel, Given, GivenAssembly, HostAssembly,
     HostOperator, IntrepidKernel, Parts, Wanted, WithGiven, Worksets, element_fn,
 };
 #[cfg(feature = "cuda")]

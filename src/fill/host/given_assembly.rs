@@ -8,7 +8,7 @@ use super::any_equation::AnyEquation;
 use super::gallery::two_dimensional;
 use super::kernel::Integrand;
 use super::volumes::on_volume;
-use super::{EquationKernel, Fill, Given, Parts, WithGiven};
+use super::{ElementProduct, EquationKernel, Fill, Given, Parts, WithGiven};
 use crate::contraction::Sum;
 use crate::element::equations::{EquationAt, GivenDiffusion, GivenElasticity, GivenEquation, GivenHeat, GivenReaction};
 use crate::element::{BasisTables, DIM, ElementType, Rule};
@@ -20,7 +20,7 @@ use crate::space::Threads;
 use crate::{Error, Result};
 use std::fmt::{Debug, Formatter};
 
-type Work = dyn FnMut(&Threads, &[[f64; DIM]], &[f64], &[Given<'_>], Parts<'_>) -> Result<()> + Send;
+type Work = dyn FnMut(&Threads, &[[f64; DIM]], &[f64], &[Given<'_>], Job<'_>) -> Result<()> + Send;
 /// Joins an equation with its given fields.
 type Bind<const D: usize> = for<'a> fn(&'a [Given<'a>]) -> Result<Box<dyn AnyEquation<D> + 'a>>;
 
@@ -62,6 +62,17 @@ fn bind<'a, E: EquationAt<D, K>, const D: usize, const K: usize>(
     Ok(Box::new(WithGiven { equation, given: given.try_into().map_err(wrong)? }))
 }
 
+/// What is computed of an equation.
+enum Job<'a> {
+    Assemble(Parts<'a>),
+    /// The derivative times x, of which fixed items are read as 0.
+    Multiply {
+        x: &'a [f64],
+        fixed: &'a [u8],
+        y: &'a mut [f64],
+    },
+}
+
 /// Tables at the points that integrate an equation exactly where its fields are constant.
 fn tables(equation: GivenEquation, element: ElementType) -> Result<BasisTables> {
     if element != ElementType::Tet4 || equation.reads_values() {
@@ -77,12 +88,19 @@ fn of_element<const D: usize, const NN: usize, const ND: usize>(
     elem_node: ElemNode,
     mut fill: Fill<ND>,
 ) -> GivenAssembly {
-    GivenAssembly(Box::new(move |space, coords, unknowns, given, parts| {
+    GivenAssembly(Box::new(move |space, coords, unknowns, given, job| {
         let (of_nodes, rest) = unknowns.as_chunks::<D>();
         check_length("GivenAssembly::assemble", "unknowns (beyond the last node)", rest.len(), 0)?;
         let equation = bind(given)?;
         let integrand = Integrand::new(&*equation, &tables, &elem_node, coords, of_nodes);
-        fill.assemble_parts(space, &EquationKernel::<D, NN, ND>::of_any(integrand)?, Sum::Overwrite, parts)
+        let kernel = EquationKernel::<D, NN, ND>::of_any(integrand)?;
+        match job {
+            Job::Assemble(parts) => fill.assemble_parts(space, &kernel, Sum::Overwrite, parts),
+            Job::Multiply { x, fixed, y } => {
+                let product = ElementProduct::new(&kernel, fill.elem_node(), x, fixed)?;
+                fill.assemble_parts(space, &product, Sum::Overwrite, Parts::Residual(y))
+            }
+        }
     }))
 }
 
@@ -142,7 +160,24 @@ impl GivenAssembly {
         given: &[Given<'_>],
         parts: Parts<'_>,
     ) -> Result<()> {
-        (self.0)(space, node_coord, unknowns, given, parts)
+        (self.0)(space, node_coord, unknowns, given, Job::Assemble(parts))
+    }
+
+    /// Overwrites y with the matrix at `unknowns` times x, as an [`ElementProduct`]: no matrix is stored. Dofs whose item of `fixed` is not
+    /// 0 are read as 0; an empty one fixes none.
+    ///
+    /// # Errors
+    /// Those of [`assemble`](Self::assemble).
+    pub fn multiply(
+        &mut self,
+        space: &Threads,
+        node_coord: &[[f64; DIM]],
+        unknowns: &[f64],
+        given: &[Given<'_>],
+        (x, fixed): (&[f64], &[u8]),
+        y: &mut [f64],
+    ) -> Result<()> {
+        (self.0)(space, node_coord, unknowns, given, Job::Multiply { x, fixed, y })
     }
 }
 
@@ -184,6 +219,13 @@ mod tests {
         assembly.assemble(&space, coord, &u, &given, Parts::Values(&mut values, &mut residual)).unwrap();
         let close = |a: &[f64], b: &[f64]| a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-13);
         assert!(close(&values, matrix.values()) && close(&residual, &expected));
+
+        // The residual is linear in u: the matrix times u and what the load leaves.
+        let (mut product, mut load) = (vec![f64::NAN; 3 * count], vec![f64::NAN; 3 * count]);
+        assembly.multiply(&space, coord, &u, &given, (&u, &[]), &mut product).unwrap();
+        assembly.assemble(&space, coord, &vec![0.0; 3 * count], &given, Parts::Residual(&mut load)).unwrap();
+        let sum: Vec<f64> = product.iter().zip(&load).map(|(product, load)| product + load).collect();
+        assert!(close(&sum, &residual));
 
         let mut refused = |given: &[Given<'_>], values: &mut [f64]| {
             assembly.assemble(&space, coord, &u, given, Parts::Values(values, &mut residual)).unwrap_err().to_string()

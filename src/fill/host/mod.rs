@@ -8,6 +8,7 @@ mod blocks;
 mod colour;
 mod dirichlet;
 mod element_fn;
+mod element_product;
 mod fill;
 mod gallery;
 mod gather;
@@ -28,6 +29,7 @@ mod window;
 mod with_given;
 
 pub use element_fn::element_fn;
+pub use element_product::ElementProduct;
 pub use fill::Fill;
 pub use gallery::HostAssembly;
 pub use given::Given;
