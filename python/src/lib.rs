@@ -11,6 +11,7 @@ mod pattern;
 mod plan;
 mod run;
 mod solve;
+mod text;
 mod threads;
 
 use pyo3::prelude::*;

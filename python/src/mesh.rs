@@ -2,11 +2,11 @@
 
 use crate::errors::exception;
 use crate::threads::Pool;
-use minifenl::element::ElementType;
+use minifenl::element::{BasisTables, ElementType};
 use minifenl::fill::{FieldOn, check_elements};
 use minifenl::mesh::{ElemNode, boundary_faces};
 use minifenl::{Error, Result};
-use numpy::{PyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
+use numpy::{PyArray1, PyArray3, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use std::sync::Arc;
 
@@ -65,6 +65,30 @@ impl Mesh {
     #[getter]
     fn element(&self) -> String {
         self.0.element.to_string()
+    }
+
+    /// Quadrature points of an element.
+    #[getter]
+    fn points_per_elem(&self) -> usize {
+        self.0.element.points()
+    }
+
+    /// Coordinates of the quadrature points, `[elem, point, 3]`.
+    fn quadrature_points<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray3<f64>>> {
+        let Elements { element, elem_node, node_coord } = &*self.0;
+        let (tables, elems) = (BasisTables::of(*element), elem_node.elem_count());
+        let points = py.detach(|| {
+            let of_elem = |elem: usize| {
+                let nodes = elem_node.elem(elem);
+                tables.values.chunks_exact(tables.nodes).flat_map(move |phi| {
+                    let at =
+                        |axis: usize| nodes.iter().zip(phi).map(|(&m, phi)| phi * node_coord[m as usize][axis]).sum();
+                    [at(0), at(1), at(2)]
+                })
+            };
+            (0..elems).flat_map(of_elem).collect::<Vec<f64>>()
+        });
+        PyArray1::from_vec(py, points).reshape([elems, tables.weights.len(), 3])
     }
 
     /// Nodes on the faces of one element only, ascending.

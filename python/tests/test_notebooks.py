@@ -32,4 +32,4 @@ def test_the_examples_of_the_readme_run(capsys):
         exec(block.split("```")[0], {})
     # The load of the only free node is 1/8, its diagonal entry 4/3.
     found = [float(line) for line in capsys.readouterr().out.splitlines() if "[" not in line]
-    assert len(blocks) == 2 and found == pytest.approx([3 / 32])
+    assert len(blocks) == 3 and found == pytest.approx([3 / 32])

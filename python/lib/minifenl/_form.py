@@ -11,6 +11,7 @@ from ._arrays import Pattern, check_threads, reals, unknown_indices
 from ._mesh import Mesh
 from ._minifenl import Form as _Form
 from ._minifenl import Operator as _Operator
+from ._weak import TextEquation
 
 __all__ = ["Form"]
 
@@ -37,21 +38,37 @@ class Form:
                     three displacements per node, u[3 m + c] at node m
     ==============  ==============================================================  ====================================
 
+    Without a name, ``flux`` and ``source`` state the weak form at a point: the residual is the integral of ``grad v . flux + v source``
+    for each test function v. ``Form(mesh, flux="(1 + k * u**2) * grad_u", source="-f", k=0.5, f=load)`` is
+    -div((1 + k u^2) grad u) = f. Expressions have
+
+    - ``u``, ``grad_u``, the coordinates ``x`` and the coefficients by their names; ``grad_k`` of a coefficient ``k`` per node;
+    - numbers and vectors of three, ``[a, b, c]``, whose items are ``x[0]`` to ``x[2]``; ``pi``;
+    - ``+ - * / **``, ``sin cos exp log sqrt tanh abs min max`` of numbers and ``dot`` of two vectors.
+
+    A matrix is the exact derivative. One of ``flux`` and ``source`` may be left out. Two or three unknowns per node have
+    dicts: ``source={"a": "a - b", "b": "b - a"}``; unknown c at node m is ``u[dofs m + c]``, in the order in which the dicts name them.
+
     Parameters
     ----------
     mesh : Mesh
         Nodes and elements.
-    equation : str
-        One of the table.
+    equation : str, optional
+        One of the table; without it, ``flux`` and ``source`` are given.
+    flux, source : str or dict of str, optional
+        The weak form at a point; vector and number.
     threads : int, optional
         Threads of this form; as many as the process may use if it is not given.
-    **coefficients : float or array_like, (elem,)
-        One number or one per element; ``force`` is (3,) or (elem, 3). Units are those of the equation with lengths of the mesh.
+    **coefficients : float or array_like
+        One number or one per element, (elem,); ``force`` is (3,) or (elem, 3). Those of expressions may also have values per node, (node,),
+        which are interpolated as u is, or per quadrature point, (elem, point), see ``Mesh.quadrature_points``, and three components, with
+        3 as last length: up to ten numbers in all. Units are those of the equation with lengths of the mesh.
 
     Raises
     ------
     ValueError
-        For an equation or a coefficient that is unknown, missing or has another shape.
+        For an equation or a coefficient that is unknown, missing or has another shape, and for an expression that has no meaning; the
+        text names the column.
     TypeError
         For coefficients that are no real numbers.
     MemoryError
@@ -63,20 +80,40 @@ class Form:
     be changed meanwhile. Ctrl-C ends a solve, an assembly only after its end.
     """
 
-    def __init__(self, mesh: Mesh, equation: str, *, threads: int | None = None, **coefficients: ArrayLike):
+    def __init__(
+        self,
+        mesh: Mesh,
+        equation: str | None = None,
+        *,
+        flux: str | dict[str, str] | None = None,
+        source: ArrayLike | str | dict[str, str] | None = None,
+        threads: int | None = None,
+        **coefficients: ArrayLike,
+    ):
         if not isinstance(mesh, Mesh):
             raise TypeError(f"mesh: is a {type(mesh).__name__}, expected a Mesh")
-        if equation not in _EQUATIONS:
-            raise ValueError(f"equation {equation!r}: expected one of {', '.join(_EQUATIONS)}")
         check_threads(threads)
         self.mesh, self.equation = mesh, equation
-        self.dofs, known = _EQUATIONS[equation]
-        self._coefficients = {}
-        self._coefficients = self._with({**{name: default for name, (_, default) in known.items()}, **coefficients})
-        # Without a term c u, derivatives by values are zero and cost nothing.
-        self._reacts = "reaction" in coefficients
-        name = {"poisson": "diffusion", "diffusion": "reaction" if self._reacts else "diffusion"}.get(equation, equation)
-        self._form = _Form(mesh._mesh, name, threads)
+        if equation is None:
+            if flux is None and source is None:
+                raise ValueError("equation: is missing; expected a name, or flux and source as text")
+            self._text = TextEquation(mesh, flux, source, coefficients, threads)
+            self.dofs, self._form = self._text.dofs, self._text.form
+        else:
+            if equation not in _EQUATIONS:
+                raise ValueError(f"equation {equation!r}: expected one of {', '.join(_EQUATIONS)}, or flux and source as text")
+            if flux is not None:
+                raise ValueError(f"flux: is that of {equation}; text takes the place of a name")
+            if source is not None:
+                coefficients["source"] = source
+            self._text = None
+            self.dofs, known = _EQUATIONS[equation]
+            self._coefficients = {}
+            self._coefficients = self._with({**{name: default for name, (_, default) in known.items()}, **coefficients})
+            # Without a term c u, derivatives by values are zero and cost nothing.
+            self._reacts = "reaction" in coefficients
+            name = {"poisson": "diffusion", "diffusion": "reaction" if self._reacts else "diffusion"}.get(equation, equation)
+            self._form = _Form(mesh._mesh, name, threads)
         n = self.dofs * len(mesh.points)
         self._pattern = Pattern((n, n), *self._form.pattern())
 
@@ -117,6 +154,13 @@ class Form:
         ValueError
             For arrays of other shapes.
         """
+        fields = self._text.fields(coefficients) if self._text else self._named_fields(coefficients)
+        matrix, residual = self._pattern.matrix(np.float64, out), np.empty(self.shape[0])
+        self._form.assemble(fields, self._unknowns(u), matrix.data, residual)
+        return matrix, np.subtract(0.0, residual, out=residual)
+
+    def _named_fields(self, coefficients):
+        """Place and array of each component of the coefficients, in the order of the library."""
         given = self._with(coefficients)
         if "reaction" in coefficients and not self._reacts:
             raise ValueError("reaction: was not given to Form, which plans its term")
@@ -124,10 +168,8 @@ class Form:
             given = {"conductivity": np.ones(1), **given}
         if not self._reacts:
             given.pop("reaction", None)
-        matrix, residual = self._pattern.matrix(np.float64, out), np.empty(self.shape[0])
-        fields = [field for value in given.values() for field in (value if value.ndim == 2 else [value])]
-        self._form.assemble(fields, self._unknowns(u), matrix.data, residual)
-        return matrix, np.subtract(0.0, residual, out=residual)
+        arrays = [field for value in given.values() for field in (value if value.ndim == 2 else [value])]
+        return [("constant" if array.size == 1 else "elements", array) for array in arrays]
 
     def operator(self, u: ArrayLike | None = None, *, fixed: ArrayLike | None = None) -> LinearOperator:
         """Returns the matrix at u as an operator that stores no matrix.
@@ -142,28 +184,37 @@ class Form:
         Returns
         -------
         scipy.sparse.linalg.LinearOperator, (n, n)
-            Symmetric. A product computes all elements anew, on the threads of the form.
-
-        Raises
-        ------
-        ValueError
-            For ``diffusion``, and for coefficients per element.
+            A product computes all elements anew, on the threads of the form. ``poisson``, ``heat`` and ``elasticity`` with numbers as
+            coefficients integrate the product itself; all others compute and multiply the element matrices, which takes as long as an
+            assembly and is worth it where the matrix has no room. Symmetric if the matrix is; of other matrices there is no transpose.
         """
-        given = {name: value for name, value in self._coefficients.items() if name not in ("source", "force")}
-        if any(value.size > 1 for value in given.values()):
-            raise ValueError("operator: expected coefficients that are the same in all elements")
-        constants = [float(value[0]) for value in given.values()]
         mask = np.zeros(self.shape[0], np.uint8)
         if fixed is not None:
             mask[unknown_indices("fixed", fixed, self.shape[0])] = 1
-        made = _Operator(self._form, self.equation, constants, self._unknowns(u), mask)
+        u = self._unknowns(u).copy()
+        constants = self._constants()
+        if constants is not None:
+            apply = _Operator(self._form, self.equation, constants, u, mask).apply
+        else:
+            fields = self._text.fields({}) if self._text else self._named_fields({})
+
+            def apply(x, y):
+                self._form.multiply(fields, u, x, mask, y)
 
         def product(x):
             y = np.empty(self.shape[0])
-            made.apply(np.ascontiguousarray(x, np.float64).reshape(-1), y)
+            apply(np.ascontiguousarray(x, np.float64).reshape(-1), y)
             return y
 
-        return LinearOperator(self.shape, matvec=product, rmatvec=product, dtype=np.float64)
+        is_symmetric = self._text is None
+        return LinearOperator(self.shape, matvec=product, rmatvec=product if is_symmetric else None, dtype=np.float64)
+
+    def _constants(self):
+        """Coefficients of the library's product without a matrix, if it has the equation."""
+        if self._text or self.equation == "diffusion":
+            return None
+        given = [value for name, value in self._coefficients.items() if name not in ("source", "force")]
+        return [float(value[0]) for value in given] if all(value.size == 1 for value in given) else None
 
     def _unknowns(self, u):
         n = self.shape[0]

@@ -92,5 +92,9 @@ class Mesh:
         """Returns the nodes on the boundary, ascending: those of faces that belong to one element only."""
         return self._mesh.boundary_nodes()
 
+    def quadrature_points(self) -> NDArray[np.float64]:
+        """Returns the coordinates of the points at which a Form integrates, (elem, point, 3), for coefficients that vary in elements."""
+        return self._mesh.quadrature_points()
+
     def __repr__(self):
         return f"<Mesh of {len(self.cells)} {self.element} on {len(self.points)} nodes>"

@@ -1,0 +1,75 @@
+//! A program as an equation: its operations at a point.
+
+use super::program::{Function, Op, Program};
+use minifenl::element::equations::{EquationAt, Field, Point, Slope, Weak};
+use minifenl::space::lanes::Number;
+use smallvec::SmallVec;
+
+/// Results of a list of operations; longer lists have them on the heap.
+type Results<N> = SmallVec<[N; 64]>;
+
+/// Returns the results of operations at a point.
+// Inlined into code that is compiled for the vectors of the processor, without closures, which LLVM may leave as calls.
+#[inline(always)]
+fn run<N: Number, const D: usize, const K: usize>(ops: &[Op], at: &Point<N, K>, u: &[Field<N>; D]) -> Results<N> {
+    let mut results = Results::<N>::new();
+    macro_rules! of {
+        ($at:expr) => {
+            results[$at as usize]
+        };
+    }
+    for &op in ops {
+        let found = match op {
+            Op::Constant(bits) => N::from(f64::from_bits(bits)),
+            Op::X(axis) => at.x[usize::from(axis)],
+            Op::Value(c) => u[usize::from(c)].value,
+            Op::Slope(c, axis) => u[usize::from(c)].grad[usize::from(axis)],
+            Op::Given(k) => at.given[usize::from(k)].value,
+            Op::GivenSlope(k, axis) => at.given[usize::from(k)].grad[usize::from(axis)],
+            Op::Negate(a) => -of!(a),
+            Op::Add(a, b) => of!(a) + of!(b),
+            Op::Subtract(a, b) => of!(a) - of!(b),
+            Op::Multiply(a, b) => of!(a) * of!(b),
+            Op::Divide(a, b) => of!(a) / of!(b),
+            Op::Min(a, b) => of!(a).min(of!(b)),
+            Op::Max(a, b) => of!(a).max(of!(b)),
+            Op::Power(a, exponent) => of!(a).powf(f64::from_bits(exponent)),
+            Op::Of(Function::Sin, a) => of!(a).sin(),
+            Op::Of(Function::Cos, a) => of!(a).cos(),
+            Op::Of(Function::Exp, a) => of!(a).exp(),
+            Op::Of(Function::Log, a) => of!(a).ln(),
+            Op::Of(Function::Sqrt, a) => of!(a).sqrt(),
+            Op::Of(Function::Tanh, a) => of!(a).tanh(),
+            Op::Of(Function::Abs, a) => of!(a).abs(),
+            Op::Of(Function::Sign, a) => of!(a).signum(),
+        };
+        results.push(found);
+    }
+    results
+}
+
+impl<const D: usize, const K: usize> EquationAt<D, K> for Program {
+    #[inline(always)]
+    fn weak<N: Number>(&self, at: Point<N, K>, u: [Field<N>; D]) -> [Weak<N>; D] {
+        let results = run::<N, D, K>(&self.weak, &at, &u);
+        let zero = N::from(0.0);
+        let mut weak = [Weak { flux: [zero; 3], source: zero }; D];
+        for c in 0..D {
+            let [x, y, z, source] = self.terms[c];
+            weak[c].flux = [results[x as usize], results[y as usize], results[z as usize]];
+            weak[c].source = results[source as usize];
+        }
+        weak
+    }
+
+    #[inline(always)]
+    fn slopes<N: Number>(&self, at: Point<N, K>, u: [Field<N>; D]) -> [[Slope<N>; D]; D] {
+        let results = run::<N, D, K>(&self.slopes, &at, &u);
+        let mut slopes = [[[[N::from(0.0); 4]; 4]; D]; D];
+        for derivative in &self.derivatives {
+            let ([c, i], [d, j]) = (derivative.of, derivative.by);
+            slopes[c][d][i][j] = results[derivative.at as usize];
+        }
+        slopes
+    }
+}
