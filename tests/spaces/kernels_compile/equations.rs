@@ -1,5 +1,10 @@
 //! Kernels of equations, compiled for equation and element.
 
+// Its equation on faces is compiled without a GPU, too.
+#[allow(dead_code, missing_docs)]
+#[path = "../../../examples/exchange.rs"]
+mod exchange;
+
 use super::kept::Tool;
 use super::{COUNTED, DEFAULT, compiled, is_skipped};
 use crate::equations::{Drift, Energy, Exchange, Seepage};
@@ -46,7 +51,9 @@ fn equation_sources() -> Vec<(String, String)> {
             let (name, text) = if element.dim() == 3 { ("seepage", &cells) } else { ("exchange", &faces) };
             (format!("equation ({name}, {element})"), text.source(&BasisTables::of(element)).unwrap())
         };
-        elements.map(source).collect()
+        let of_example = EquationText::of_at(&exchange::surface::Exchange { ambient: exchange::AMBIENT }).on_boundary();
+        let of_example = of_example.source(&BasisTables::of(ElementType::Tri6)).unwrap();
+        elements.map(source).chain([("equation (example, tri6)".into(), of_example)]).collect()
     }
     let heat = EquationText::of(&Heat::new(1.0));
     let (full, coupled) = (EquationText::of(&Drift {}), EquationText::of(&Energy {}));
@@ -89,8 +96,8 @@ fn equations_do_not_spill() {
     let (target, ptxas) = (target.unwrap(), ptxas.unwrap_or_else(|why| panic!("{why}")));
     let (sources, next) = (equation_sources(), AtomicUsize::new(0));
     // Nine equations on seven elements, assembled in two ways and applied; contractions of the six that are scalar and symmetric; two on
-    // five elements in the plane; those with given fields on twelve.
-    assert_eq!(sources.len(), 3 * 9 * 7 + 6 + 2 * 5 + 12);
+    // five elements in the plane; those with given fields on twelve, and that of an example.
+    assert_eq!(sources.len(), 3 * 9 * 7 + 6 + 2 * 5 + 12 + 1);
     let worker = || {
         let mut faults = Vec::new();
         while let Some((name, text)) = sources.get(next.fetch_add(1, Ordering::Relaxed)) {
