@@ -28,10 +28,43 @@ pub fn set<T: Atomic>(cell: &T::Cell, value: T) {
     value.store_in(cell);
 }
 
+/// Adds `value` to `*cell` atomically and returns what the cell held before.
+#[inline(always)]
+pub fn fetch_add(cell: &AtomicU32, value: u32) -> u32 {
+    cell.fetch_add(value, Relaxed)
+}
+
 /// Reads `*cell`.
 #[inline(always)]
-pub fn get(cell: &AtomicF64) -> f64 {
-    cell.load(Relaxed)
+pub fn get<C: Cell>(cell: &C) -> C::Number {
+    cell.load_number()
+}
+
+/// A cell that user functions read.
+pub trait Cell {
+    /// The number that it holds.
+    type Number;
+
+    /// Returns the number.
+    fn load_number(&self) -> Self::Number;
+}
+
+impl Cell for AtomicF64 {
+    type Number = f64;
+
+    #[inline(always)]
+    fn load_number(&self) -> f64 {
+        self.load(Relaxed)
+    }
+}
+
+impl Cell for AtomicU32 {
+    type Number = u32;
+
+    #[inline(always)]
+    fn load_number(&self) -> u32 {
+        self.load(Relaxed)
+    }
 }
 
 /// A number type with an atomic type of the same size and alignment.
@@ -86,12 +119,24 @@ mod tests {
     }
 
     #[test]
+    fn each_slot_of_a_counter_is_given_once() {
+        let (mut count, mut taken) = ([0u32], vec![0u32; 5000]);
+        let (count, slots) = (&atomic_view(&mut count)[0], atomic_view(&mut taken));
+        Threads::new(4).unwrap().for_each((0..5000u32).into_par_iter(), |i| {
+            set(&slots[fetch_add(count, 1) as usize], i + 1);
+        });
+        assert_eq!(get(count), 5000);
+        taken.sort_unstable();
+        assert!(taken.into_iter().eq(1..=5000));
+    }
+
+    #[test]
     fn a_view_writes_through() {
         let mut bytes = [0u8; 3];
         atomic_view(&mut bytes)[1].store(9, Relaxed);
         assert_eq!(bytes, [0, 9, 0]);
         let mut one = [1.5f64];
         add_unshared(&atomic_view(&mut one)[0], 2.0);
-        assert_eq!(one, [3.5]);
+        assert_eq!((one, get(&atomic_view(&mut one)[0])), ([3.5], 3.5));
     }
 }

@@ -1,7 +1,9 @@
 //! Bins of atoms: their order in memory, the rows of bins around an atom, and slabs that threads share.
 
 use crate::domain::Domain;
-use minifenl::space::even_bounds;
+use crate::functions::{CountBins, Layers, PlaceAtoms, SortBin, Sum};
+use crate::space::Space;
+use minifenl::space::{Array, MemorySpace, Slice, even_bounds};
 use minifenl::{Error, Result};
 
 /// Bins along the reach of a list.
@@ -22,15 +24,17 @@ pub struct Bins {
     pub rows: Vec<u32>,
 }
 
-/// Atoms by bins: owned ones by all bins, behind them ghosts by all bins.
-#[derive(Debug, Default)]
-pub struct Sorted {
-    /// The lowest of the bins around each owned atom.
-    pub corners: Vec<u32>,
+/// Atoms by bins, in the memory of a space: owned ones by all bins, behind them ghosts by all bins.
+#[derive(Debug)]
+pub struct Sorted<S: Space> {
+    /// The bin of each atom.
+    pub bins: Array<S, u32>,
     /// First item of `order` of each bin, and the end.
-    pub starts: Vec<u32>,
+    pub starts: Array<S, u32>,
     /// Atoms, bin after bin, in the order of their numbers.
-    pub order: Vec<u32>,
+    pub order: Array<S, u32>,
+    /// Owned atoms.
+    pub owned: usize,
 }
 
 impl Bins {
@@ -59,10 +63,6 @@ impl Bins {
         Ok(Bins { origin, edge, extents, row_bins: across, rows })
     }
 
-    fn place(&self, x: [f64; 3]) -> [usize; 3] {
-        std::array::from_fn(|d| (((x[d] - self.origin[d]) / self.edge) as usize).min(self.extents[d] - 1))
-    }
-
     fn number(&self, [i, j, k]: [usize; 3]) -> usize {
         i + self.extents[0] * (j + self.extents[1] * k)
     }
@@ -72,46 +72,66 @@ impl Bins {
         self.extents.iter().product()
     }
 
-    /// Sorts atoms by their bins, the first `owned` ones and the ghosts behind them.
-    pub fn sort(&self, x: &[f64], owned: usize) -> Sorted {
-        let all = self.count();
-        let bin = |(i, &x): (usize, &[f64; 3])| (self.number(self.place(x)) + if i < owned { 0 } else { all }) as u32;
-        let bins: Vec<u32> = x.as_chunks::<3>().0.iter().enumerate().map(bin).collect();
-        let mut starts = vec![0u32; 2 * all + 1];
-        bins.iter().for_each(|&bin| starts[bin as usize + 1] += 1);
-        (1..starts.len()).for_each(|bin| starts[bin] += starts[bin - 1]);
-        let (mut next, mut order) = (starts.clone(), vec![0; bins.len()]);
-        for (i, &bin) in bins.iter().enumerate() {
-            order[next[bin as usize] as usize] = i as u32;
-            next[bin as usize] += 1;
-        }
-        let lowest = self.number([REACH; 3]) as u32;
-        let corners = bins[..owned].iter().map(|bin| bin - lowest).collect();
-        Sorted { corners, starts, order }
+    /// From the lowest of the bins around an atom to its own.
+    pub fn corner(&self) -> usize {
+        self.number([REACH; 3])
+    }
+
+    /// Sorts the first `atoms` atoms of `x`, [atom, axis], by their bins: `owned` ones and the ghosts behind them.
+    ///
+    /// # Errors
+    /// Those of the space, here and below.
+    pub fn sort<S: Space>(&self, space: &S, x: &Slice<S, f64>, [owned, atoms]: [usize; 2]) -> Result<Sorted<S>> {
+        let ends = 2 * self.count() + 1;
+        let [mut bins, mut slots, mut order] =
+            [space.to_be_written(atoms)?, space.to_be_written(atoms)?, space.to_be_written(atoms)?];
+        let (mut counts, mut starts) = (space.zeros(ends)?, space.to_be_written(ends)?);
+        let of = CountBins {
+            origin: self.origin,
+            edge: self.edge,
+            extents: self.extents.map(|extent| extent as f64),
+            owned: owned as f64,
+        };
+        let written = [&mut bins, &mut slots, &mut counts].map(S::Memory::slice_mut);
+        space.for_indices(atoms, &of, [x], [], written)?;
+        space.scan_items(ends, &Sum {}, [S::Memory::slice(&counts)], S::Memory::slice_mut(&mut starts))?;
+        let read = [&bins, &slots, &starts].map(S::Memory::slice);
+        space.for_indices(atoms, &PlaceAtoms {}, [], read, [S::Memory::slice_mut(&mut order)])?;
+        let starts_of = [S::Memory::slice(&starts)];
+        space.for_indices(ends - 1, &SortBin {}, [], starts_of, [S::Memory::slice_mut(&mut order)])?;
+        Ok(Sorted { bins, starts, order, owned })
     }
 
     /// Bounds of slabs of owned atoms, which are in the order of bins: neighbours of a slab's atoms with larger numbers are in it
     /// or in the next one. Their number is the largest multiple of `multiple` for which this holds; `None` if there is none.
-    pub fn slabs(&self, sorted: &Sorted, multiple: usize) -> Option<Vec<u32>> {
-        let (layer, lowest) = (self.extents[0] * self.extents[1], self.number([REACH; 3]));
-        let owned = sorted.corners.len();
-        // The first atom that no neighbour below this bound sees.
-        let seen = |bound: usize| {
-            let last = (sorted.corners[bound - 1] as usize + lowest) / layer;
-            sorted.corners.partition_point(|&corner| (corner as usize + lowest) / layer <= last + REACH)
-        };
-        let most = self.extents[2] / REACH / multiple;
-        (1..=most).rev().find_map(|times| {
-            let bounds = even_bounds(owned, times * multiple, 1);
-            let is_wide = |w: &[usize]| w[0] < w[1] && seen(w[1]) <= w[2];
-            let holds = bounds.len() > times * multiple && bounds.windows(3).all(is_wide);
-            holds.then(|| bounds.into_iter().map(|bound| bound as u32).collect())
-        })
+    pub fn slabs<S: Space>(&self, space: &S, sorted: &Sorted<S>, multiple: usize) -> Result<Option<Vec<u32>>> {
+        let (layers, layer) = (self.extents[2], self.extents[0] * self.extents[1]);
+        let mut firsts = space.to_be_written(layers + 1)?;
+        let written = [S::Memory::slice_mut(&mut firsts)];
+        space.for_indices(
+            layers + 1,
+            &Layers { bins: layer as f64 },
+            [],
+            [S::Memory::slice(&sorted.starts)],
+            written,
+        )?;
+        Ok(slabs(&space.download(&firsts)?, multiple))
     }
 }
 
-/// Puts items of three numbers into another order.
-pub fn reordered(order: &[u32], x: &[f64]) -> Vec<f64> {
-    let items = x.as_chunks::<3>().0;
-    order.iter().flat_map(|&i| items[i as usize]).collect()
+/// See [`Bins::slabs`]; `firsts` has the first atom of each layer of bins, and the number of atoms.
+fn slabs(firsts: &[u32], multiple: usize) -> Option<Vec<u32>> {
+    let layers = firsts.len() - 1;
+    // The first atom that no neighbour below this bound sees.
+    let seen = |bound: usize| {
+        let last = firsts.partition_point(|&first| (first as usize) < bound) - 1;
+        firsts[(last + REACH + 1).min(layers)] as usize
+    };
+    let most = layers / REACH / multiple;
+    (1..=most).rev().find_map(|times| {
+        let bounds = even_bounds(firsts[layers] as usize, times * multiple, 1);
+        let is_wide = |w: &[usize]| w[0] < w[1] && seen(w[1]) <= w[2];
+        let holds = bounds.len() > times * multiple && bounds.windows(3).all(is_wide);
+        holds.then(|| bounds.into_iter().map(|bound| bound as u32).collect())
+    })
 }

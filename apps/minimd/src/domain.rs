@@ -7,8 +7,8 @@ use minifenl::{Error, Result};
 pub struct Image {
     /// The rank that sees them.
     pub rank: usize,
-    /// By how much: a multiple of the edges of the box.
-    pub shift: [f64; 3],
+    /// Which of the 27 shifts by edges of the box: -1, 0 or 1 along each axis are the digits 0, 1, 2, the first axis lowest.
+    pub code: usize,
 }
 
 /// A rank's part of the periodic box `[0, edges)`.
@@ -18,6 +18,8 @@ pub struct Domain {
     pub edges: [f64; 3],
     /// Parts along each axis.
     pub grid: [usize; 3],
+    /// The place of this part among them.
+    pub place: [usize; 3],
     /// Lowest corner of this part.
     pub low: [f64; 3],
     /// Highest corner.
@@ -26,6 +28,16 @@ pub struct Domain {
     pub reach: f64,
     /// Who sees atoms of this part, itself included.
     pub images: Vec<Image>,
+}
+
+/// The 27 shifts, [code, axis].
+fn shifts(edges: [f64; 3]) -> [[f64; 3]; 27] {
+    std::array::from_fn(|code| std::array::from_fn(|d| ((code / 3usize.pow(d as u32) % 3) as f64 - 1.0) * edges[d]))
+}
+
+/// The place of a rank's part.
+fn place(grid: [usize; 3], rank: usize) -> [usize; 3] {
+    [rank % grid[0], rank / grid[0] % grid[1], rank / grid[0] / grid[1]]
 }
 
 /// Parts along each axis with the least surface; of equal ones those cut along later axes.
@@ -52,7 +64,7 @@ impl Domain {
         }
         let grid = grid(edges, ranks);
         let corners = |rank: usize| {
-            let place = [rank % grid[0], rank / grid[0] % grid[1], rank / grid[0] / grid[1]];
+            let place = place(grid, rank);
             let corner = |step: usize| std::array::from_fn(|d| (place[d] + step) as f64 * edges[d] / grid[d] as f64);
             [corner(0), corner(1)]
         };
@@ -60,17 +72,15 @@ impl Domain {
         let mut images = Vec::new();
         for other in 0..ranks {
             let [other_low, other_high]: [[f64; 3]; 2] = corners(other);
-            for code in 0..27 {
-                let shift: [f64; 3] =
-                    std::array::from_fn(|d| ((code / 3usize.pow(d as u32) % 3) as f64 - 1.0) * edges[d]);
+            for (code, shift) in shifts(edges).into_iter().enumerate() {
                 let meets =
                     |d: usize| low[d] + shift[d] < other_high[d] + reach && high[d] + shift[d] > other_low[d] - reach;
                 if (other != rank || shift != [0.0; 3]) && (0..3).all(meets) {
-                    images.push(Image { rank: other, shift });
+                    images.push(Image { rank: other, code });
                 }
             }
         }
-        Ok(Domain { edges, grid, low, high, reach, images })
+        Ok(Domain { edges, grid, place: place(grid, rank), low, high, reach, images })
     }
 
     /// Moves a point into the box by at most one edge; `None` if it is farther away, or no point.
@@ -89,19 +99,26 @@ impl Domain {
         place[0] + self.grid[0] * (place[1] + self.grid[1] * place[2])
     }
 
-    /// Whether an atom of this part is farther than the reach from all its sides, so that nobody sees it.
-    pub fn is_deep(&self, x: [f64; 3]) -> bool {
-        (0..3).all(|d| x[d] >= self.low[d] + self.reach && x[d] < self.high[d] - self.reach)
+    /// The corners between which nobody sees an atom of this part: farther than the reach from all sides; the second one is outside.
+    pub fn deep(&self) -> [[f64; 3]; 2] {
+        [self.low.map(|low| low + self.reach), self.high.map(|high| high - self.reach)]
     }
 
-    /// Whether the rank of an image sees an atom, which is in its reach after the shift.
-    pub fn sees(&self, image: &Image, x: [f64; 3]) -> bool {
-        let rank = image.rank;
-        let place = [rank % self.grid[0], rank / self.grid[0] % self.grid[1], rank / self.grid[0] / self.grid[1]];
-        (0..3).all(|d| {
-            let part = self.edges[d] / self.grid[d] as f64;
-            let (there, low) = (x[d] + image.shift[d], place[d] as f64 * part);
-            there >= low - self.reach && there <= low + part + self.reach
+    /// The shifts of images, [code, axis].
+    pub fn shifts(&self) -> [[f64; 3]; 27] {
+        shifts(self.edges)
+    }
+
+    /// An image as the functions read it: its shift, the corners between which its rank sees shifted atoms, a label.
+    pub fn row(&self, image: &Image, label: usize) -> [f64; 10] {
+        let (shift, place) = (self.shifts()[image.code], place(self.grid, image.rank));
+        let part = |d: usize| self.edges[d] / self.grid[d] as f64;
+        let low = |d: usize| place[d] as f64 * part(d);
+        std::array::from_fn(|k| match (k / 3, k % 3) {
+            (0, d) => shift[d],
+            (1, d) => low(d) - self.reach,
+            (2, d) => low(d) + part(d) + self.reach,
+            _ => label as f64,
         })
     }
 }

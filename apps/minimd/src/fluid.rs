@@ -1,16 +1,17 @@
 //! The fluid on one rank: atoms, ghosts, lists and forces in the memory of a space, and the steps that move them.
 
 use crate::alone::alone;
-use crate::bins::{Bins, Sorted, reordered};
+use crate::bins::{Bins, Sorted};
+use crate::borders::{Borders, Seen};
 use crate::domain::Domain;
 use crate::forces::{Pairs, Slabs};
-use crate::functions::{Both, End, Ghosts, Squares, Start};
-use crate::migrate::{Seen, borders, exchange};
+use crate::functions::{Both, End, Squares, Start};
 use crate::neighbours::Neighbours;
+use crate::owners::{Atoms, exchange};
 use crate::space::Space;
 use crate::thermo::State;
 use minifenl::Result;
-use minifenl::comm::{Communicator, Halo};
+use minifenl::comm::Communicator;
 use minifenl::space::{Array, MemorySpace};
 
 /// How forces and lists are computed.
@@ -31,14 +32,11 @@ pub struct Fluid<'a, S: Space> {
     domain: Domain,
     method: Method,
     bins: Bins,
-    owned: usize,
-    x: Array<S, f64>,
-    v: Array<S, f64>,
+    atoms: Atoms<S>,
     f: Array<S, f64>,
-    /// Ghosts: their number, sources and shifts.
-    ghosts: (usize, Array<S, u32>, Array<S, f64>),
-    halo: Halo<S>,
-    sorted: Sorted,
+    borders: Borders<S>,
+    seen: Seen<S>,
+    sorted: Sorted<S>,
     lists: Neighbours<S>,
     slabs: Option<Slabs<S>>,
 }
@@ -56,27 +54,15 @@ impl<'a, S: Space> Fluid<'a, S> {
         method: Method,
         [x, v]: [Vec<f64>; 2],
     ) -> Result<Self> {
-        let nothing = borders(comm, &domain, &[])?;
-        let empty = || {
-            Ok(Fluid {
-                owned: 0,
-                x: space.zeros(0)?,
-                v: space.zeros(0)?,
-                f: space.zeros(0)?,
-                ghosts: (0, space.zeros(0)?, space.zeros(0)?),
-                halo: Halo::new(space, comm, &nothing.map)?,
-                lists: Neighbours::new(space, method.is_half)?,
-                sorted: Sorted::default(),
-                slabs: None,
-                space,
-                comm,
-                domain,
-                bins,
-                method,
-            })
+        let here = || {
+            let atoms = Atoms { count: x.len() / 3, x: space.upload(&x)?, v: space.upload(&v)? };
+            let lists = Neighbours::new(space, method.is_half, &bins)?;
+            Ok((atoms, Borders::new(space, &domain, comm.rank())?, lists))
         };
-        let mut fluid = empty().map_err(alone(comm))?;
-        fluid.place(x, v, 0)?;
+        let (mut atoms, borders, lists) = here().map_err(alone(comm))?;
+        let Placed { f, seen, sorted } = place(space, comm, &domain, &bins, &borders, method, &mut atoms, 0)?;
+        let mut fluid =
+            Fluid { space, comm, domain, method, bins, atoms, f, borders, seen, sorted, lists, slabs: None };
         fluid.list()?;
         fluid.push()?;
         Ok(fluid)
@@ -84,68 +70,44 @@ impl<'a, S: Space> Fluid<'a, S> {
 
     /// Atoms of this rank.
     pub fn owned(&self) -> usize {
-        self.owned
+        self.atoms.count
     }
 
     /// Positions, velocities and forces of the owned atoms, on the host.
+    #[cfg(test)]
     pub fn arrays(&self) -> Result<[Vec<f64>; 3]> {
         let read = |from: &Array<S, f64>| {
-            let mut out = vec![0.0; 3 * self.owned];
+            let mut out = vec![0.0; 3 * self.atoms.count];
             self.space.read(from, &mut out).map(|()| out)
         };
-        Ok([read(&self.x)?, read(&self.v)?, read(&self.f)?])
+        Ok([read(&self.atoms.x)?, read(&self.atoms.v)?, read(&self.f)?])
     }
 
     /// First half of a step: moves the atoms by `dt`.
     pub fn start(&mut self, dt: f64) -> Result<()> {
-        let (f, v, x) =
-            (S::Memory::slice(&self.f), S::Memory::slice_mut(&mut self.v), S::Memory::slice_mut(&mut self.x));
-        self.space.for_items(3 * self.owned, &Start { dt }, [f], [v, x]).map_err(alone(self.comm))
+        let Atoms { count, x, v } = &mut self.atoms;
+        let (f, moved) = (S::Memory::slice(&self.f), [v, x].map(S::Memory::slice_mut));
+        self.space.for_items(3 * *count, &Start { dt }, [f], moved).map_err(alone(self.comm))
     }
 
     /// Second half of a step.
     pub fn end(&mut self, dt: f64) -> Result<()> {
-        let v = S::Memory::slice_mut(&mut self.v);
-        self.space.for_items(3 * self.owned, &End { dt }, [S::Memory::slice(&self.f)], [v]).map_err(alone(self.comm))
+        let v = S::Memory::slice_mut(&mut self.atoms.v);
+        let numbers = 3 * self.atoms.count;
+        self.space.for_items(numbers, &End { dt }, [S::Memory::slice(&self.f)], [v]).map_err(alone(self.comm))
     }
 
     /// Moves the ghosts with the atoms that they are images of.
     pub fn follow(&mut self) -> Result<()> {
-        let x = S::Memory::slice_mut(&mut self.x);
-        self.halo.update(self.space, x).map_err(alone(self.comm))?;
-        let (ghosts, sources, shifts) = &self.ghosts;
-        let owned = Ghosts { owned: self.owned as f64 };
-        self.space
-            .for_indices(*ghosts, &owned, [S::Memory::slice(shifts)], [S::Memory::slice(sources)], [x])
-            .map_err(alone(self.comm))
+        let x = S::Memory::slice_mut(&mut self.atoms.x);
+        self.borders.follow(self.space, &mut self.seen, x).map_err(alone(self.comm))
     }
 
     /// Gives each atom to the rank where it is now, and finds the ghosts; `step` is for messages.
     pub fn migrate(&mut self, step: usize) -> Result<()> {
-        let [x, v, _] = self.arrays().map_err(alone(self.comm))?;
-        self.place(x, v, step)
-    }
-
-    fn place(&mut self, mut x: Vec<f64>, mut v: Vec<f64>, step: usize) -> Result<()> {
-        exchange(self.comm, &self.domain, &mut x, &mut v, step)?;
-        if self.method.sorts {
-            let order = self.bins.sort(&x, x.len() / 3).order;
-            (x, v) = (reordered(&order, &x), reordered(&order, &v));
-        }
-        let seen = borders(self.comm, &self.domain, &x)?;
-        self.hold(x, v, seen).map_err(alone(self.comm))
-    }
-
-    /// Takes atoms and ghosts into the memory of the space.
-    fn hold(&mut self, mut x: Vec<f64>, v: Vec<f64>, seen: Seen) -> Result<()> {
-        let Seen { sources, shifts, x: ghosts, map } = seen;
-        self.owned = x.len() / 3;
-        x.extend(ghosts);
-        self.ghosts = (sources.len(), self.space.upload(&sources)?, self.space.upload(&shifts)?);
-        self.halo = Halo::new(self.space, self.comm, &map)?;
-        (self.v, self.f) = (self.space.upload(&v)?, self.space.zeros(x.len())?);
-        self.x = self.space.upload(&x)?;
-        self.sorted = self.bins.sort(&x, self.owned);
+        let Fluid { space, comm, domain, method, bins, borders, atoms, .. } = self;
+        let placed = place(*space, *comm, domain, bins, borders, *method, atoms, step)?;
+        Placed { f: self.f, seen: self.seen, sorted: self.sorted } = placed;
         Ok(())
     }
 
@@ -156,36 +118,76 @@ impl<'a, S: Space> Fluid<'a, S> {
 
     fn build_lists(&mut self) -> Result<()> {
         let (space, sorted) = (self.space, &self.sorted);
-        self.lists.build(space, S::Memory::slice(&self.x), &self.bins, sorted, self.domain.reach)?;
+        self.lists.build(space, S::Memory::slice(&self.atoms.x), &self.bins, sorted, self.domain.reach)?;
         let bounds = match space.threads() {
-            1 => Some(vec![0, self.owned as u32]),
-            threads => self.bins.slabs(sorted, 2 * threads).filter(|_| self.method.sorts),
+            _ if !S::SYNCHRONOUS || !self.method.is_half => None,
+            1 => Some(vec![0, sorted.owned as u32]),
+            threads if self.method.sorts => self.bins.slabs(space, sorted, 2 * threads)?,
+            _ => None,
         };
-        self.slabs = match bounds.filter(|_| S::SYNCHRONOUS && self.method.is_half) {
-            Some(bounds) => Some(Slabs::new(space, &bounds)?),
-            None => None,
-        };
+        self.slabs = bounds.map(|bounds| Slabs::new(space, &bounds)).transpose()?;
         Ok(())
     }
 
     /// Computes the forces.
     pub fn push(&mut self) -> Result<()> {
-        let pairs =
-            Pairs { x: S::Memory::slice(&self.x), lists: &self.lists, owned: self.owned, cutoff: self.method.cutoff };
-        pairs.forces(self.space, self.slabs.as_ref(), S::Memory::slice_mut(&mut self.f)).map_err(alone(self.comm))
+        let f = S::Memory::slice_mut(&mut self.f);
+        let pairs = pairs(&self.atoms, &self.lists, self.method.cutoff);
+        pairs.forces(self.space, self.slabs.as_ref(), f).map_err(alone(self.comm))
     }
 
     /// Temperature, energy and pressure over all ranks. Collective.
     pub fn state(&self, atoms: usize) -> Result<State> {
-        let pairs =
-            Pairs { x: S::Memory::slice(&self.x), lists: &self.lists, owned: self.owned, cutoff: self.method.cutoff };
-        let Both { energy, virial } = pairs.energy(self.space).map_err(alone(self.comm))?;
-        let squares = self
-            .space
-            .reduce_items(3 * self.owned, &Squares {}, [S::Memory::slice(&self.v)])
-            .map_err(alone(self.comm))?;
+        let found = pairs(&self.atoms, &self.lists, self.method.cutoff).energy(self.space);
+        let Both { energy, virial } = found.map_err(alone(self.comm))?;
+        let (numbers, v) = (3 * self.atoms.count, S::Memory::slice(&self.atoms.v));
+        let squares = self.space.reduce_items(numbers, &Squares {}, [v]).map_err(alone(self.comm))?;
         let mut sums = [squares, energy, virial];
         self.comm.all_sum(&mut sums);
         Ok(State::of(sums, atoms, self.domain.edges))
     }
+}
+
+fn pairs<'b, S: Space>(atoms: &'b Atoms<S>, lists: &'b Neighbours<S>, cutoff: f64) -> Pairs<'b, S> {
+    Pairs { x: S::Memory::slice(&atoms.x), lists, owned: atoms.count, cutoff }
+}
+
+/// What belongs to the atoms until the next lists.
+struct Placed<S: Space> {
+    f: Array<S, f64>,
+    seen: Seen<S>,
+    sorted: Sorted<S>,
+}
+
+/// Gives atoms to their owners, sorts them and finds the ghosts; positions have those of the ghosts behind them.
+fn place<S: Space>(
+    space: &S,
+    comm: &dyn Communicator,
+    domain: &Domain,
+    bins: &Bins,
+    borders: &Borders<S>,
+    method: Method,
+    atoms: &mut Atoms<S>,
+    step: usize,
+) -> Result<Placed<S>> {
+    exchange(space, comm, domain, atoms, step)?;
+    if method.sorts {
+        let sort = || {
+            let order = bins.sort(space, S::Memory::slice(&atoms.x), [atoms.count; 2])?.order;
+            atoms.reordered(space, &order, atoms.count, 0)
+        };
+        *atoms = sort().map_err(alone(comm))?;
+    }
+    let mut seen = borders.find(space, comm, domain, S::Memory::slice(&atoms.x), atoms.count)?;
+    let all = atoms.count + seen.count;
+    let mut finish = || -> Result<_> {
+        let (mut x, f) = (space.to_be_written(3 * all)?, space.zeros(3 * all)?);
+        space.copy(3 * atoms.count, S::Memory::slice(&atoms.x), S::Memory::slice_mut(&mut x))?;
+        borders.follow(space, &mut seen, S::Memory::slice_mut(&mut x))?;
+        let sorted = bins.sort(space, S::Memory::slice(&x), [atoms.count, all])?;
+        Ok((x, f, sorted))
+    };
+    let (x, f, sorted) = finish().map_err(alone(comm))?;
+    atoms.x = x;
+    Ok(Placed { f, seen, sorted })
 }

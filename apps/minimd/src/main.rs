@@ -17,12 +17,13 @@
 mod alone;
 mod args;
 mod bins;
+mod borders;
 mod domain;
 mod fluid;
 mod forces;
 mod functions;
-mod migrate;
 mod neighbours;
+mod owners;
 mod report;
 mod run;
 mod space;

@@ -25,6 +25,8 @@ pub fn check_items<S: ExecutionSpace>(atoms: usize, width: usize) -> Result<usiz
 /// Lists of the owned atoms, made anew from time to time.
 #[derive(Debug)]
 pub struct Neighbours<S: Space> {
+    /// First bin of each row around a bin.
+    rows: Array<S, u32>,
     /// Neighbours of each atom.
     pub counts: Array<S, u32>,
     /// The lists; neighbour k of atom i stands at `i * steps[0] + k * steps[1]`.
@@ -44,17 +46,14 @@ impl<S: Space> Neighbours<S> {
     ///
     /// # Errors
     /// Those of the space, here and below.
-    pub fn new(space: &S, is_half: bool) -> Result<Self> {
-        let (counts, list) = (space.zeros(0)?, space.zeros(0)?);
-        Ok(Neighbours { counts, list, steps: [0.0; 2], is_half, width: first_width(is_half), room: 0 })
+    pub fn new(space: &S, is_half: bool, bins: &Bins) -> Result<Self> {
+        let (rows, counts, list) = (space.upload(&bins.rows)?, space.zeros(0)?, space.zeros(0)?);
+        Ok(Neighbours { rows, counts, list, steps: [0.0; 2], is_half, width: first_width(is_half), room: 0 })
     }
 
-    /// Lists the neighbours of the first `sorted.corners.len()` atoms up to `reach`.
-    pub fn build(&mut self, space: &S, x: &Slice<S, f64>, bins: &Bins, sorted: &Sorted, reach: f64) -> Result<()> {
-        let owned = sorted.corners.len();
-        let indices = [&sorted.corners, &bins.rows, &sorted.starts, &sorted.order];
-        let [corners, rows, starts, order] = indices.map(|list| space.upload(list));
-        let (corners, rows, starts, order) = (corners?, rows?, starts?, order?);
+    /// Lists the neighbours of the owned atoms up to `reach`.
+    pub fn build(&mut self, space: &S, x: &Slice<S, f64>, bins: &Bins, sorted: &Sorted<S>, reach: f64) -> Result<()> {
+        let owned = sorted.owned;
         if owned > self.room {
             self.room = owned + owned / 8;
             self.grow(space, self.width)?;
@@ -64,13 +63,14 @@ impl<S: Space> Neighbours<S> {
                 reach,
                 is_half: f64::from(self.is_half),
                 bins: bins.count() as f64,
+                corner: bins.corner() as f64,
                 rows: bins.rows.len() as f64,
                 row_bins: bins.row_bins as f64,
                 width: self.width as f64,
                 atom_step: self.steps[0],
                 neighbour_step: self.steps[1],
             };
-            let read = [&corners, &rows, &starts, &order].map(S::Memory::slice);
+            let read = [&sorted.bins, &self.rows, &sorted.starts, &sorted.order].map(S::Memory::slice);
             let written = [&mut self.counts, &mut self.list].map(S::Memory::slice_mut);
             space.for_indices(owned, &list, [x], read, written)?;
             let longest = space.reduce_items(owned, &Largest {}, [S::Memory::slice(&self.counts)])? as usize;

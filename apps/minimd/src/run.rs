@@ -84,12 +84,12 @@ pub fn run<S: Space>(
     Ok(Report::new(space, comm.size(), grid, is_half, count, args, lines, seconds))
 }
 
-/// Refuses more atoms and bins of a rank than free memory holds, in the space and on the host: vectors, lists and bounds of bins in the
-/// space; copies of vectors, and bounds of bins thrice, on the host.
+/// Refuses more atoms and bins of a rank than free memory holds, in the space and on the host: vectors in two orders, lists, and bounds of
+/// bins thrice in the space; the first positions and velocities on the host.
 pub fn check_memory<S: ExecutionSpace>(atoms: usize, bins: usize, is_half: bool, free: [u64; 2]) -> Result<()> {
     let lists = 4 * (first_width(is_half) + first_width(is_half) / 8);
     let (items, bounds) = (atoms as u64, 8 * bins as u64);
-    let [inside, copies] = [items * (150 + lists as u64) + bounds, items * 150 + 3 * bounds];
+    let [inside, copies] = [items * (200 + lists as u64) + 3 * bounds, items * 50];
     let check = |memory: &str, needed: u64, free: u64| {
         let mib = |bytes: u64| format!("{} MiB", bytes >> 20);
         let what = format!("{atoms} atoms in {bins} bins: {memory}");

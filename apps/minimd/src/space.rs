@@ -1,6 +1,9 @@
 //! The spaces that run the fluid.
 
-use crate::functions::{End, Energy, Full, Ghosts, Half, HalfSlabs, Largest, List, Squares, Start, Sums};
+use crate::functions::{
+    CountBins, CountGhosts, End, Energy, Full, Ghosts, Half, HalfSlabs, Largest, Layers, Leaves, List, ListGhosts,
+    Lost, Pack, PlaceAtoms, Reorder, SortBin, Split, Squares, Start, Sum, Sums, Unpack, Wrap,
+};
 use minifenl::comm::Staging;
 use minifenl::run::Job;
 use minifenl::space::{Cuda, Loops, Threads};
@@ -9,6 +12,8 @@ use minifenl::space::{Cuda, Loops, Threads};
 pub trait Space:
     Job
     + Staging
+    + Loops<CountBins>
+    + Loops<CountGhosts>
     + Loops<End>
     + Loops<Energy>
     + Loops<Full>
@@ -16,10 +21,22 @@ pub trait Space:
     + Loops<Half>
     + Loops<HalfSlabs>
     + Loops<Largest>
+    + Loops<Layers>
+    + Loops<Leaves>
     + Loops<List>
+    + Loops<ListGhosts>
+    + Loops<Lost>
+    + Loops<Pack>
+    + Loops<PlaceAtoms>
+    + Loops<Reorder>
+    + Loops<SortBin>
+    + Loops<Split>
     + Loops<Squares>
     + Loops<Start>
+    + Loops<Sum>
     + Loops<Sums>
+    + Loops<Unpack>
+    + Loops<Wrap>
 {
 }
 

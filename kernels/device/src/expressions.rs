@@ -225,7 +225,7 @@ pub fn callee(of: &Expr, context: &Context) -> Result<String> {
     match names(of)?.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         [_] => translate(of, context),
         ["Self", function] => Ok(function.into()),
-        ["atomic", function @ ("add" | "add_by_exchange" | "add_unshared" | "get" | "set")] => {
+        ["atomic", function @ ("add" | "add_by_exchange" | "add_unshared" | "fetch_add" | "get" | "set")] => {
             Ok(format!("::atomic_{function}"))
         }
         [of_type, "from"] => Ok(conversion(of_type)),

@@ -1,7 +1,7 @@
 //! Neighbour lists from bins: count and fill in one pass.
 //!
-//! Atoms of bin b are `order[starts[b]..starts[b + 1]]`: owned atoms in the first `bins` bins, ghosts in as many behind them. The bins
-//! around an atom are rows, each of `row_bins` bins that follow each other in x and so are one range of `order`; the middle row holds the
+//! Atoms of bin b are `order[starts[b]..starts[b + 1]]`: owned atoms in the first `bins` bins, ghosts in as many behind them; atom i
+//! is in `own_bins[i]`. The bins around an atom are rows, each of `row_bins` bins that follow each other in x and so are one range of `order`; the middle row holds the
 //! atom. Neighbour k of atom i stands at `i * atom_step + k * neighbour_step`.
 
 #[minifenl::device]
@@ -15,6 +15,8 @@ pub mod list_functions {
         pub reach: f64,
         pub is_half: f64,
         pub bins: f64,
+        /// From the lowest of the bins around an atom to its own.
+        pub corner: f64,
         pub rows: f64,
         pub row_bins: f64,
         pub width: f64,
@@ -27,7 +29,7 @@ pub mod list_functions {
             &self,
             i: usize,
             [x]: [&[f64]; 1],
-            [corners, rows, starts, order]: [&[u32]; 4],
+            [own_bins, rows, starts, order]: [&[u32]; 4],
             [counts, list]: [&[AtomicU32]; 2],
         ) {
             let (first, step) = (i * self.atom_step as usize, self.neighbour_step as usize);
@@ -37,7 +39,7 @@ pub mod list_functions {
             let here = [x[3 * i], x[3 * i + 1], x[3 * i + 2]];
             let mut count = 0;
             for kind in 0..2 {
-                let lowest = corners[i] as usize + kind * self.bins as usize;
+                let lowest = own_bins[i] as usize - self.corner as usize + kind * self.bins as usize;
                 for row in if kind == 0 && middle < all { middle } else { 0 }..all {
                     let bin = lowest + rows[row] as usize;
                     let least = if kind == 0 && row == middle { i } else { 0 };

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! Start   v += dt/2 f,  x += dt v        End   v += dt/2 f        per coordinate
-//! Ghosts  x[owned + i] = x[source_i] + shift_i
+//! Ghosts  x[first + i] = x[source_i] + shift of label_i
 //! ```
 
 #[minifenl::device]
@@ -37,16 +37,17 @@ pub mod motion_functions {
         }
     }
 
-    /// Positions of ghosts. The source of a ghost that another rank owns is the ghost itself, which holds the owner's position.
+    /// Positions of ghosts, from the atom `first` on. The source of a ghost that another rank owns is the ghost itself, which holds the
+    /// owner's position.
     pub struct Ghosts {
-        pub owned: f64,
+        pub first: f64,
     }
 
-    impl IndexFn<1, 1, 1> for Ghosts {
-        fn at(&self, i: usize, [shifts]: [&[f64]; 1], [sources]: [&[u32]; 1], [x]: [&[AtomicF64]; 1]) {
-            let (from, to) = (3 * sources[i] as usize, 3 * (self.owned as usize + i));
+    impl IndexFn<1, 2, 1> for Ghosts {
+        fn at(&self, i: usize, [shifts]: [&[f64]; 1], [sources, labels]: [&[u32]; 2], [x]: [&[AtomicF64]; 1]) {
+            let (from, to) = (3 * sources[i] as usize, 3 * (self.first as usize + i));
             for axis in 0..3 {
-                atomic::set(&x[to + axis], atomic::get(&x[from + axis]) + shifts[3 * i + axis]);
+                atomic::set(&x[to + axis], atomic::get(&x[from + axis]) + shifts[3 * labels[i] as usize + axis]);
             }
         }
     }

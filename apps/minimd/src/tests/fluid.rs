@@ -76,19 +76,19 @@ fn what_cannot_go_well_is_refused_in_one_line() {
     assert!(told.len() == 1 && told[0].contains("of 60: expected fewer ranks or more --cells"), "{told:?}");
 }
 
-/// A host holds all; a GPU lists, vectors and bounds, and its host copies.
+/// A host holds all; a GPU lists, vectors and bounds, and its host the first vectors.
 #[test]
 fn atoms_and_bins_beyond_free_memory_are_refused() {
     let mib = |[space, host]: [u64; 2]| [space << 20, host << 20];
     let on_host = |bins, is_half, free| check_memory::<Threads>(1 << 20, bins, is_half, mib([free; 2]));
     let large = on_host(1 << 10, true, 500).unwrap_err().to_string();
-    assert_eq!(large, "1048576 atoms in 1024 bins: memory needs 588 MiB, the limit is 500 MiB free");
-    assert!(on_host(0, true, 588).is_ok() && on_host(0, false, 588).is_err());
-    assert!(on_host(1 << 20, true, 620).is_ok() && on_host(1 << 20, true, 619).is_err());
+    assert_eq!(large, "1048576 atoms in 1024 bins: memory needs 538 MiB, the limit is 500 MiB free");
+    assert!(on_host(0, true, 538).is_ok() && on_host(0, false, 538).is_err());
+    assert!(on_host(1 << 20, true, 562).is_ok() && on_host(1 << 20, true, 561).is_err());
     let on_gpu = |free| check_memory::<Cuda>(1 << 20, 1 << 20, true, mib(free)).map_err(|error| error.to_string());
-    assert_eq!(on_gpu([446, 174]), Ok(()));
-    assert!(on_gpu([445, 1000]).unwrap_err().contains("GPU memory needs 446 MiB, the limit is 445 MiB free"));
-    assert!(on_gpu([1000, 173]).unwrap_err().contains(": memory needs 174 MiB, the limit is 173 MiB free"));
+    assert_eq!(on_gpu([512, 50]), Ok(()));
+    assert!(on_gpu([511, 1000]).unwrap_err().contains("GPU memory needs 512 MiB, the limit is 511 MiB free"));
+    assert!(on_gpu([1000, 49]).unwrap_err().contains(": memory needs 50 MiB, the limit is 49 MiB free"));
 }
 
 /// Ranks of threads panic where one leaves another in a collective operation.

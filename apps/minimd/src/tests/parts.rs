@@ -3,10 +3,11 @@
 use crate::bins::Bins;
 use crate::domain::Domain;
 use crate::neighbours::check_items;
+use crate::owners::Atoms;
 use crate::start::{atoms, lattice};
 use crate::thermo::exponential;
 use minifenl::comm::Solo;
-use minifenl::space::{Cuda, Threads};
+use minifenl::space::{Cuda, Serial, Threads};
 use support::noise;
 
 #[test]
@@ -21,7 +22,8 @@ fn each_atom_has_one_owner_and_a_part_few_images() {
         assert!(parts.iter().filter(inside).count() == 1 && inside(&&parts[owner]), "{x:?}");
     }
     // No atom is deep where the part is thinner than twice the reach.
-    assert!(!parts[0].is_deep([3.5, 4.5, 2.5]));
+    assert_eq!(parts[0].deep()[0], [2.8, 2.8, 2.8]);
+    assert!((0..3).any(|d| parts[0].deep()[1][d] < parts[0].deep()[0][d]));
     // Images of itself left and right, and of 8 parts around with both of their sides.
     for (rank, part) in parts.iter().enumerate() {
         let own = part.images.iter().filter(|image| image.rank == rank).count();
@@ -41,11 +43,13 @@ fn slabs_of_one_parity_share_no_neighbour() {
     let domain = Domain::new(edges, 2.8, 0, 1).unwrap();
     let bins = Bins::new(&domain).unwrap();
     let [x, _] = atoms(&Solo, &domain, cells, 0.8442, 1.44);
-    let order = bins.sort(&x, x.len() / 3).order;
-    let x = crate::bins::reordered(&order, &x);
-    let sorted = bins.sort(&x, x.len() / 3);
+    let count = x.len() / 3;
+    let order = bins.sort(&Serial, &x, [count; 2]).unwrap().order;
+    let atoms = Atoms::<Threads> { count, v: x.clone(), x };
+    let x = atoms.reordered(&Serial, &order, count, 0).unwrap().x;
+    let sorted = bins.sort(&Serial, &x, [count; 2]).unwrap();
     for multiple in [2, 4, 6] {
-        let bounds = bins.slabs(&sorted, multiple).unwrap();
+        let bounds = bins.slabs(&Serial, &sorted, multiple).unwrap().unwrap();
         assert!((bounds.len() - 1).is_multiple_of(multiple) && bounds[bounds.len() - 1] as usize == x.len() / 3);
         let slab = |i: usize| bounds.partition_point(|&bound| bound as usize <= i);
         let points = x.as_chunks::<3>().0;
@@ -56,9 +60,36 @@ fn slabs_of_one_parity_share_no_neighbour() {
             }
         }
     }
-    assert!(bins.slabs(&sorted, 32).is_none());
-    let none = bins.sort(&[], 0);
-    assert!(bins.slabs(&none, 2).is_none());
+    assert!(bins.slabs(&Serial, &sorted, 32).unwrap().is_none());
+    let none = bins.sort(&Serial, &[], [0; 2]).unwrap();
+    assert!(bins.slabs(&Serial, &none, 2).unwrap().is_none());
+}
+
+/// Bins by themselves: each atom in the bin of its place, ghosts behind all owned atoms, atoms of a bin in the order of their numbers, and
+/// the same for any number of threads.
+#[test]
+fn bins_hold_their_atoms_in_order() {
+    let domain = Domain::new([6.0, 5.0, 9.0], 1.0, 0, 1).unwrap();
+    let bins = Bins::new(&domain).unwrap();
+    let (owned, all) = (20_000, 23_000);
+    let edges = domain.edges;
+    let x: Vec<f64> = (0..3 * all).map(|k| edges[k % 3] * noise(k).abs().fract()).collect();
+    let by_one = bins.sort(&Serial, &x, [owned, all]).unwrap();
+    let (starts, order) = (&by_one.starts, &by_one.order);
+    assert_eq!((starts.len(), starts[bins.count()], starts[2 * bins.count()]), (2 * bins.count() + 1, 20_000, 23_000));
+    let place = |i: usize| std::array::from_fn(|d| ((x[3 * i + d] + 1.005) / 0.5) as usize);
+    let mut places = std::collections::HashMap::<u32, [usize; 3]>::new();
+    for bin in 0..2 * bins.count() {
+        let atoms = &order[starts[bin] as usize..starts[bin + 1] as usize];
+        assert!(atoms.windows(2).all(|pair| pair[0] < pair[1]));
+        for &atom in atoms {
+            let atom = atom as usize;
+            assert_eq!((by_one.bins[atom] as usize, atom >= owned), (bin, bin >= bins.count()));
+            assert_eq!(*places.entry(bin as u32).or_insert(place(atom)), place(atom));
+        }
+    }
+    let by_three = bins.sort(&Threads::new(3).unwrap(), &x, [owned, all]).unwrap();
+    assert!(by_three.order == by_one.order && by_three.starts == by_one.starts && by_three.bins == by_one.bins);
 }
 
 #[test]
