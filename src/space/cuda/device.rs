@@ -3,6 +3,7 @@
 use super::error::{OrDevice, before, made};
 use super::kernels::Modules;
 use super::probe::{DeviceInfo, devices};
+use crate::error::count;
 use crate::{Error, Result};
 use cudarc::driver::sys::{CUdevice_attribute as Attribute, CUmemPool_attribute as PoolAttribute};
 use cudarc::driver::{result, sys};
@@ -36,7 +37,8 @@ impl Device {
         static OPEN: Mutex<Vec<Weak<Device>>> = Mutex::new(Vec::new());
         let mut all = devices()?;
         if ordinal >= all.len() {
-            return Err(Error::Device(format!("cuda:{ordinal}: there are {} GPUs (cuda:0 is the first)", all.len())));
+            let found = count(all.len(), "GPU");
+            return Err(Error::Device(format!("cuda:{ordinal}: this machine has {found} (cuda:0 is the first)")));
         }
         let mut open = OPEN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         open.retain(|device| device.strong_count() > 0);

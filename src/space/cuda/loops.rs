@@ -1,83 +1,44 @@
 //! Loops with functions of a user on a GPU; launches `kernels/loops.cu`, compiled for the functions.
 
+pub(super) mod text;
+
 use super::kernels::Use;
 use super::partials::{MOST_BYTES, most_blocks};
 use super::{Argument, Cuda, CudaArray, Grid, KernelFile, kernel_file, launch};
 use crate::error::check_at_least;
 use crate::space::{DeviceText, ExecutionSpace, IndexFn, Item, ItemFn, Loops, Reduction, Shared};
 use crate::{Error, Result};
+use text::{Statement, braces, inputs, list, parameters, read, slice_groups, slice_parameters, slices};
 
 static LOOPS: KernelFile = kernel_file!("loops", "device.cuh", "cells.cuh");
 
 pub(super) const THREADS: u32 = 256;
-/// Most numbers of a struct of functions: what a kernel takes by value.
-const MOST_NUMBERS: usize = 31;
-/// Most arrays of a loop, beside what else its kernel takes.
-const MOST_ARRAYS: usize = 28;
 
 /// Values per block of a reduction or scan, as in the kernels.
 fn tile<V>() -> usize {
     THREADS as usize * (64 / size_of::<V>().max(1)).max(1)
 }
 
-/// `first, second, ...` for numbers of arrays.
-pub(super) fn list(count: usize, item: impl Fn(usize) -> String) -> String {
-    (0..count).map(item).collect::<Vec<_>>().join(", ")
+/// Checks of a reduction or scan, whose values have `most` bytes at most.
+fn statement<F: Reduction<IN> + DeviceText, const IN: usize>(
+    operation: &'static str,
+    n: usize,
+    f: &F,
+    inputs: [&CudaArray<F::Item>; IN],
+    most: usize,
+) -> Result<Statement> {
+    let of = Statement::of(f, operation, n, [IN, 0, 0])?;
+    inputs.iter().try_for_each(|x| check_at_least(operation, "inputs", x.len(), n))?;
+    check_value::<F::Value>(operation, most)?;
+    Ok(of)
 }
 
-/// An array of C++ with these items.
-pub(super) fn braces(of: &str, count: usize, items: &str) -> String {
-    if count == 0 { format!("Array<{of}, 0>{{}}") } else { format!("Array<{of}, {count}>{{{{{items}}}}}") }
-}
-
-fn read(inputs: usize) -> String {
-    braces("Item", inputs, &list(inputs, |k| format!("in{k}[i]")))
-}
-
-/// Arrays as parameters behind others.
-pub(super) fn parameters(count: usize, of: impl Fn(usize) -> String) -> String {
-    (0..count).map(|k| format!(", {}", of(k))).collect()
-}
-
-fn inputs(count: usize) -> String {
-    parameters(count, |k| format!("const Item* __restrict__ in{k}"))
-}
-
-/// A struct of functions, as the launches of a loop take it.
-pub(super) struct Statement {
-    numbers: Vec<f64>,
-    pub uses: Use,
-}
-
-impl Statement {
-    /// Refuses more than a kernel takes.
-    pub fn of<F: DeviceText>(f: &F, operation: &'static str, n: usize, arrays: [usize; 3]) -> Result<Self> {
-        let mut numbers = f.parameters();
-        let count: usize = arrays.iter().sum();
-        if n > i32::MAX as usize || count > MOST_ARRAYS || numbers.len() > MOST_NUMBERS {
-            let found = format!("{n} items, {count} arrays, {} numbers", numbers.len());
-            return Err(Error::Invalid(format!(
-                "{operation}: {found}: a GPU expects 2^31 - 1 items, {MOST_ARRAYS} arrays, {MOST_NUMBERS} numbers at most"
-            )));
-        }
-        // Two at least: an argument of one number is not a struct.
-        numbers.resize(numbers.len().max(2), 0.0);
-        Ok(Statement { numbers, uses: Use { text: F::TEXT, name: F::NAME, operation, arrays } })
-    }
-
-    pub fn argument(&self) -> Argument {
-        Argument::of_numbers(&self.numbers)
-    }
-
-    /// The text in front of the kernels.
-    pub fn front(&self, of_loop: &[(&str, String)]) -> String {
-        let Use { text, name, .. } = self.uses;
-        let defines = of_loop.iter().map(|(name, text)| format!("#define {name} {text}\n")).collect::<String>();
-        format!(
-            "#line 1 \"{name}\"\nnamespace user_text {{\n{text}\n}}\nusing Statement = user_text::{name};\n#define NUMBERS {}\n{defines}",
-            self.numbers.len()
-        )
-    }
+/// The text in front of a reduction or scan.
+fn front(of: &Statement, inputs: usize, commutes: Option<bool>) -> String {
+    let commutes = commutes.map(|commutes| ("COMMUTES", u8::from(commutes).to_string()));
+    let defines: Vec<_> =
+        [("ARRAYS", self::inputs(inputs)), ("READ", read(inputs))].into_iter().chain(commutes).collect();
+    of.front(&defines)
 }
 
 impl<F: DeviceText> Loops<F> for Cuda {
@@ -120,16 +81,8 @@ impl<F: DeviceText> Loops<F> for Cuda {
         let f = Statement::of(f, T::LOOP, n, [NUMBERS, INDICES, CELLS])?;
         let kinds =
             [("const double", "number", NUMBERS), ("const unsigned", "index", INDICES), (T::CUDA, "cell", CELLS)];
-        let front = || {
-            let arrays = kinds.map(|(of, name, count)| parameters(count, |k| format!("Slice<{of}> {name}{k}")));
-            let call = kinds.map(|(of, name, count)| {
-                braces(&format!("Slice<{of}>"), count, &list(count, |k| format!("{name}{k}")))
-            });
-            f.front(&[("ARRAYS", arrays.concat()), ("CALL", call.join(", "))])
-        };
-        let slices = numbers.iter().map(|x| [x.address(), x.len() as u64]);
-        let slices = slices.chain(indices.iter().map(|x| [x.address(), x.len() as u64]));
-        let slices: Vec<[u64; 2]> = slices.chain(cells.iter().map(|x| [x.address(), x.len() as u64])).collect();
+        let front = || f.front(&[("ARRAYS", slice_parameters(kinds)), ("CALL", slice_groups(kinds).join(", "))]);
+        let slices = slices("for_indices", &numbers, &indices, &cells)?;
         let mut arguments: Vec<Argument> = vec![(n as u64).into(), f.argument()];
         arguments.extend(slices.iter().map(Argument::of_struct));
         self.launch_used(&f.uses, front, "for_indices", Grid::cover(n, THREADS), &arguments)
@@ -155,14 +108,9 @@ impl<F: DeviceText> Loops<F> for Cuda {
     where
         F: Reduction<IN>,
     {
-        let f = Statement::of(f, "reduce_items", n, [IN, 0, 0])?;
-        inputs.iter().try_for_each(|x| check_at_least("reduce_items", "inputs", x.len(), n))?;
+        let f = statement("reduce_items", n, f, inputs, MOST_BYTES)?;
         check_at_least("reduce_into", "out", out.len(), 1)?;
-        check_value::<F::Value>("reduce_items", MOST_BYTES)?;
-        let front = || {
-            let commutes = u8::from(F::COMMUTES).to_string();
-            f.front(&[("ARRAYS", self::inputs(IN)), ("READ", read(IN)), ("COMMUTES", commutes)])
-        };
+        let front = || front(&f, IN, Some(F::COMMUTES));
         // Without items one block stores the identity.
         let mut count = n.div_ceil(tile::<F::Value>()).max(1);
         let first = |to: &mut CudaArray<F::Value>, between: &[Argument]| -> Vec<Argument> {
@@ -203,11 +151,9 @@ impl<F: DeviceText> Loops<F> for Cuda {
     where
         F: Reduction<IN>,
     {
-        let f = Statement::of(f, "scan_items", n, [IN, 0, 0])?;
-        inputs.iter().try_for_each(|x| check_at_least("scan_items", "inputs", x.len(), n))?;
+        let f = statement("scan_items", n, f, inputs, 32)?;
         check_at_least("scan_items", "out", out.len(), n)?;
-        check_value::<F::Value>("scan_items", 32)?;
-        let front = f.front(&[("ARRAYS", self::inputs(IN)), ("READ", read(IN))]);
+        let front = front(&f, IN, None);
         let inputs = inputs.map(Argument::from);
         self.scan_level(n, &f, &front, "scan_items", &inputs, out)
     }

@@ -1,6 +1,7 @@
 //! Loops in loops on a GPU; launches `kernels/loops.cu`, compiled for the functions and the threads of a team.
 
-use super::loops::{Statement, THREADS, braces, check_value, list, parameters};
+use super::loops::text::{Statement, slice_groups, slice_parameters, slices};
+use super::loops::{THREADS, check_value};
 use super::partials::MOST_BYTES;
 use super::{Argument, Cuda, CudaArray, Grid};
 use crate::Result;
@@ -31,17 +32,11 @@ impl<F: DeviceText> Teams<F> for Cuda {
         let kinds =
             [("const double", "number", NUMBERS), ("const unsigned", "index", INDICES), ("double", "cell", CELLS)];
         let front = || {
-            let arrays = kinds.map(|(of, name, count)| parameters(count, |k| format!("Slice<{of}> {name}{k}")));
-            let [numbers, indices, cells] = kinds.map(|(of, name, count)| {
-                braces(&format!("Slice<{of}>"), count, &list(count, |k| format!("{name}{k}")))
-            });
-            let team = threads.to_string();
-            let lists = [("READ", numbers), ("OF", indices), ("CELLS", cells)];
-            f.front(&[&[("ARRAYS", arrays.concat()), ("TEAM", team)], &lists[..]].concat())
+            let [numbers, indices, cells] = slice_groups(kinds);
+            let team = [("ARRAYS", slice_parameters(kinds)), ("TEAM", threads.to_string())];
+            f.front(&[&team[..], &[("READ", numbers), ("OF", indices), ("CELLS", cells)]].concat())
         };
-        let slices = numbers.iter().map(|x| [x.address(), x.len() as u64]);
-        let slices = slices.chain(indices.iter().map(|x| [x.address(), x.len() as u64]));
-        let slices: Vec<[u64; 2]> = slices.chain(cells.iter().map(|x| [x.address(), x.len() as u64])).collect();
+        let slices = slices("for_teams", &numbers, &indices, &cells)?;
         let mut arguments: Vec<Argument> = vec![(n as u64).into(), f.argument()];
         arguments.extend(slices.iter().map(Argument::of_struct));
         self.launch_used(&f.uses, front, "for_teams", Grid::cover(n * threads, THREADS), &arguments)

@@ -5,11 +5,10 @@ use crate::functions::{Centroid, Doubled, Gather, Kept, Line, Listed, Moment, Su
 use minifenl::space::cuda::Architecture;
 use minifenl::space::{DeviceText, Loops, Reduction, Serial, Threads};
 use std::process::{Command, Stdio};
+use support::{Functions, indices_front, items_front, loop_text, reduction_front};
 
 const DEVICE: &str = concat!(include_str!("../../../kernels/device.cuh"), include_str!("../../../kernels/cells.cuh"));
 const LOOPS: &str = include_str!("../../../kernels/loops.cu");
-/// What stands in front of the text of a loop, and behind it.
-pub const LOOPS_TEXT: [&str; 2] = [DEVICE, LOOPS];
 
 /// Nine of ten numbers are 0.
 fn sparse(n: usize) -> Vec<f64> {
@@ -88,13 +87,10 @@ fn hosts_join_items_in_their_order() {
     check_host(&Threads::new(3).unwrap());
 }
 
-/// The text in front of the kernels, with what src/space/cuda/loops.rs defines.
-fn front<F: DeviceText>(defines: &str) -> String {
-    let text = format!("namespace user_text {{\n{}\n}}\nusing Statement = user_text::{};\n", F::TEXT, F::NAME);
-    text + "#define NUMBERS 2\n" + defines
+/// A struct of functions.
+pub fn of<F: DeviceText>() -> Functions {
+    [F::TEXT, F::NAME]
 }
-
-const ONE: &str = "#define ARRAYS , const Item* in0\n#define READ Array<Item, 1>{{in0[i]}}\n";
 
 const PRELUDE: &str = r#"
 #include <barrier>
@@ -195,10 +191,10 @@ int main(int, char** arguments) {
 "#;
 
 /// What a program made of the kernels writes for these items.
-pub fn outputs(compiler: &str, front: String, main: &str, inputs: &[&[f64]]) -> Vec<Vec<f64>> {
+pub fn outputs(compiler: &str, front: &str, main: &str, inputs: &[&[f64]]) -> Vec<Vec<f64>> {
     let folder = tempfile::tempdir().unwrap();
     let (source, program) = (folder.path().join("loops.cpp"), folder.path().join("loops"));
-    std::fs::write(&source, [PRELUDE, DEVICE, &front, LOOPS, main].concat()).unwrap();
+    std::fs::write(&source, [PRELUDE, DEVICE, front, LOOPS, main].concat()).unwrap();
     let mut command = Command::new(compiler);
     command.args(["-std=c++20", "-pthread", "-O1", "-w", "-o"]).arg(&program).arg(&source);
     let output = command.output().unwrap();
@@ -218,9 +214,8 @@ where
 {
     let inputs = [1, 9, 2048, 2049, 10_000].map(sparse);
     let inputs = inputs.each_ref().map(Vec::as_slice);
-    let reduce = format!("{ONE}#define COMMUTES {}\n", u8::from(F::COMMUTES));
-    let joined = outputs(compiler, front::<F>(&reduce), REDUCE, &inputs);
-    let scanned = outputs(compiler, front::<F>(ONE), SCAN, &inputs);
+    let joined = outputs(compiler, &reduction_front(of::<F>(), 1, Some(F::COMMUTES)), REDUCE, &inputs);
+    let scanned = outputs(compiler, &reduction_front(of::<F>(), 1, None), SCAN, &inputs);
     for ((x, joined), scanned) in inputs.into_iter().zip(joined).zip(scanned) {
         let (n, mut expected) = (x.len(), vec![0.0; x.len()]);
         Serial.scan_items(n, f, [x], &mut expected).unwrap();
@@ -247,37 +242,29 @@ fn kernels_join_items_in_their_order() {
     check_kernels(&compiler, &Sum {});
 }
 
-#[test]
-fn nvrtc_compiles_the_loops() {
-    let common = include_str!("../../../kernels/common.cuh");
-    let line = "#define ARRAYS , const Item* in0, const Item* in1, Item* out0, Item* out1\n#define READ Array<Item, 2>{{in0[i], in1[i]}}\n\
-                #define OWN Array<Item, 2>{{out0[i], out1[i]}}\n#define WRITE out0[i] = y[0]; out1[i] = y[1];\n";
-    let gather = "#define ARRAYS , Slice<const double> a, Slice<const unsigned> b, Slice<double> c, Slice<double> d\n#define CALL \
-                  Array<Slice<const double>, 1>{{a}}, Array<Slice<const unsigned>, 1>{{b}}, Array<Slice<double>, 2>{{c, d}}\n";
-    let doubled = "#define ARRAYS , Slice<double> a\n#define CALL Array<Slice<const double>, 0>{}, Array<Slice<const unsigned>, 0>{}, \
-                   Array<Slice<double>, 1>{{a}}\n";
-    let listed = "#define ARRAYS , Slice<const unsigned> a, Slice<unsigned> b, Slice<unsigned> c\n#define CALL \
-                  Array<Slice<const double>, 0>{}, Array<Slice<const unsigned>, 1>{{a}}, Array<Slice<unsigned>, 2>{{b, c}}\n";
-    let two = "#define ARRAYS , const Item* in0, const Item* in1\n#define READ Array<Item, 2>{{in0[i], in1[i]}}\n";
-    let reduce = |arrays: &str, commutes: u8| format!("{arrays}#define COMMUTES {commutes}\n");
+/// Compiles loops for several architectures.
+pub fn check_nvrtc(test: &str, fronts: &[String]) {
     for architecture in ["sm_80", "sm_90", "sm_100"] {
-        let target = match Architecture::new(architecture) {
-            Ok(target) => target,
-            Err(error) => return support::skip("nvrtc_compiles_the_loops", &error.to_string(), "MINIFENL_NEEDS_NVRTC"),
-        };
-        for front in [
-            front::<Line>(line),
-            front::<Gather>(gather),
-            front::<Doubled>(doubled),
-            front::<Listed>(listed),
-            front::<Sum>(&reduce(ONE, 1)),
-            front::<Kept>(&reduce(ONE, 0)),
-            front::<Centroid>(&reduce(two, 0)),
-            front::<Kept>(ONE),
-            front::<Centroid>(two),
-        ] {
-            let compiled = target.compile("loops", &[common, DEVICE, &front, LOOPS].concat());
-            compiled.unwrap_or_else(|error| panic!("{architecture}: {error}"));
+        let target = Architecture::new(architecture);
+        let Some(target) = support::or_skip(test, target, "MINIFENL_NEEDS_NVRTC") else { return };
+        for front in fronts {
+            target.compile("loops", &loop_text(front)).unwrap_or_else(|error| panic!("{architecture}: {error}"));
         }
     }
+}
+
+#[test]
+fn nvrtc_compiles_the_loops() {
+    let fronts = [
+        items_front(of::<Line>(), 2, 2),
+        indices_front(of::<Gather>(), [1, 1, 2], "double"),
+        indices_front(of::<Doubled>(), [0, 0, 1], "double"),
+        indices_front(of::<Listed>(), [0, 1, 2], "unsigned"),
+        reduction_front(of::<Sum>(), 1, Some(true)),
+        reduction_front(of::<Kept>(), 1, Some(false)),
+        reduction_front(of::<Centroid>(), 2, Some(false)),
+        reduction_front(of::<Kept>(), 1, None),
+        reduction_front(of::<Centroid>(), 2, None),
+    ];
+    check_nvrtc("nvrtc_compiles_the_loops", &fronts);
 }

@@ -1,9 +1,9 @@
 //! Loops in loops: the numbers of hosts, and the kernel without a GPU.
 
-use super::loops::{LOOPS_TEXT, compiler, outputs};
+use super::loops::{check_nvrtc, compiler, of, outputs};
 use for_teams::Extent;
-use minifenl::space::cuda::Architecture;
-use minifenl::space::{DeviceText, Serial, Team, Teams, Threads};
+use minifenl::space::{Serial, Team, Teams, Threads};
+use support::teams_front;
 
 #[minifenl::device]
 pub mod for_teams {
@@ -90,18 +90,6 @@ fn hosts_join_the_values_of_ranges() {
     }
 }
 
-/// The text in front of the kernels for teams of so many threads.
-fn front(threads: usize) -> String {
-    format!(
-        "namespace user_text {{\n{}\n}}\nusing Statement = user_text::{};\n#define NUMBERS 2\n#define TEAM {threads}\n\
-         #define ARRAYS , Slice<const double> x, Slice<const unsigned> list, Slice<double> out\n\
-         #define READ Array<Slice<const double>, 1>{{{{x}}}}\n#define OF Array<Slice<const unsigned>, 1>{{{{list}}}}\n\
-         #define CELLS Array<Slice<double>, 1>{{{{out}}}}\n",
-        Extent::TEXT,
-        Extent::NAME
-    )
-}
-
 /// Reads n and x; writes what is found in the ranges of `bounds`.
 const MAIN: &str = r#"
 int main(int, char** arguments) {
@@ -128,22 +116,13 @@ fn the_kernel_joins_the_values_of_ranges() {
     for threads in [4, 32] {
         for n in [1, 200] {
             let x = numbers(n);
-            assert_eq!(outputs(&compiler, front(threads), MAIN, &[&x]), [expected(&x)], "{threads} {n}");
+            let front = teams_front(of::<Extent>(), [1, 1, 1], threads);
+            assert_eq!(outputs(&compiler, &front, MAIN, &[&x]), [expected(&x)], "{threads} {n}");
         }
     }
 }
 
 #[test]
 fn nvrtc_compiles_loops_in_loops() {
-    let common = include_str!("../../../kernels/common.cuh");
-    for architecture in ["sm_80", "sm_90", "sm_100"] {
-        let target = match Architecture::new(architecture) {
-            Ok(target) => target,
-            Err(error) => {
-                return support::skip("nvrtc_compiles_loops_in_loops", &error.to_string(), "MINIFENL_NEEDS_NVRTC");
-            }
-        };
-        let compiled = target.compile("loops", &[common, LOOPS_TEXT[0], &front(8), LOOPS_TEXT[1]].concat());
-        compiled.unwrap_or_else(|error| panic!("{architecture}: {error}"));
-    }
+    check_nvrtc("nvrtc_compiles_loops_in_loops", &[teams_front(of::<Extent>(), [1, 1, 1], 8)]);
 }

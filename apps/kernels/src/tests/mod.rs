@@ -2,7 +2,6 @@
 
 mod cells;
 mod forces;
-mod more_texts;
 mod sparse;
 mod streams;
 mod texts;

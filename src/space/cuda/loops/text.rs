@@ -1,0 +1,114 @@
+//! What a loop tells the compiler: the struct of its functions, and its arrays as text and as arguments.
+
+use crate::space::cuda::kernels::Use;
+use crate::space::cuda::{Argument, CudaArray};
+use crate::space::{DeviceText, Item};
+use crate::{Error, Result};
+
+/// Most numbers of a struct of functions: what a kernel takes by value.
+const MOST_NUMBERS: usize = 31;
+/// Most arrays of a loop, beside what else its kernel takes.
+const MOST_ARRAYS: usize = 28;
+
+/// `first, second, ...` for numbers of arrays.
+pub(in crate::space::cuda) fn list(count: usize, item: impl Fn(usize) -> String) -> String {
+    (0..count).map(item).collect::<Vec<_>>().join(", ")
+}
+
+/// An array of C++ with these items.
+pub(in crate::space::cuda) fn braces(of: &str, count: usize, items: &str) -> String {
+    if count == 0 { format!("Array<{of}, 0>{{}}") } else { format!("Array<{of}, {count}>{{{{{items}}}}}") }
+}
+
+pub(in crate::space::cuda) fn read(inputs: usize) -> String {
+    braces("Item", inputs, &list(inputs, |k| format!("in{k}[i]")))
+}
+
+/// Arrays as parameters behind others.
+pub(in crate::space::cuda) fn parameters(count: usize, of: impl Fn(usize) -> String) -> String {
+    (0..count).map(|k| format!(", {}", of(k))).collect()
+}
+
+pub(in crate::space::cuda) fn inputs(count: usize) -> String {
+    parameters(count, |k| format!("const Item* __restrict__ in{k}"))
+}
+
+/// A struct of functions, as the launches of a loop take it.
+pub(in crate::space::cuda) struct Statement {
+    numbers: Vec<f64>,
+    pub uses: Use,
+}
+
+impl Statement {
+    /// Refuses more than a kernel takes.
+    pub fn of<F: DeviceText>(f: &F, operation: &'static str, n: usize, arrays: [usize; 3]) -> Result<Self> {
+        let mut numbers = f.parameters();
+        let count: usize = arrays.iter().sum();
+        if n > i32::MAX as usize || count > MOST_ARRAYS || numbers.len() > MOST_NUMBERS {
+            let found = format!("{n} items, {count} arrays, {} numbers", numbers.len());
+            return Err(Error::Invalid(format!(
+                "{operation}: {found}: a GPU expects 2^31 - 1 items, {MOST_ARRAYS} arrays, {MOST_NUMBERS} numbers at most"
+            )));
+        }
+        // Two at least: an argument of one number is not a struct.
+        numbers.resize(numbers.len().max(2), 0.0);
+        Ok(Statement { numbers, uses: Use { text: F::TEXT, name: F::NAME, operation, arrays } })
+    }
+
+    /// The numbers of the struct.
+    pub fn argument(&self) -> Argument {
+        Argument::of_numbers(&self.numbers)
+    }
+
+    /// The text in front of the kernels.
+    pub fn front(&self, of_loop: &[(&str, String)]) -> String {
+        let Use { text, name, .. } = self.uses;
+        let defines = of_loop.iter().map(|(name, text)| format!("#define {name} {text}\n")).collect::<String>();
+        format!(
+            "#line 1 \"{name}\"\nnamespace user_text {{\n{text}\n}}\nusing Statement = user_text::{name};\n#define NUMBERS {}\n{defines}",
+            self.numbers.len()
+        )
+    }
+}
+
+/// Arrays that the functions of a loop index, by kind: type in CUDA, name, number.
+pub(in crate::space::cuda) type Kinds = [(&'static str, &'static str, usize); 3];
+
+/// The arrays as parameters of a kernel.
+pub(in crate::space::cuda) fn slice_parameters(kinds: Kinds) -> String {
+    kinds.map(|(of, name, count)| parameters(count, |k| format!("Slice<{of}> {name}{k}"))).concat()
+}
+
+/// The arrays of each kind as one argument of a function.
+pub(in crate::space::cuda) fn slice_groups(kinds: Kinds) -> [String; 3] {
+    kinds.map(|(of, name, count)| braces(&format!("Slice<{of}>"), count, &list(count, |k| format!("{name}{k}"))))
+}
+
+/// Address and length of each array that the functions of a loop index, in the order of [`Kinds`].
+pub(in crate::space::cuda) fn slices<T: Item>(
+    operation: &str,
+    numbers: &[&CudaArray<f64>],
+    indices: &[&CudaArray<u32>],
+    cells: &[&mut CudaArray<T>],
+) -> Result<Vec<[u64; 2]>> {
+    let numbers = numbers.iter().map(|x| [x.address(), x.len() as u64]);
+    let indices = indices.iter().map(|x| [x.address(), x.len() as u64]);
+    let slices: Vec<_> = numbers.chain(indices).chain(cells.iter().map(|x| [x.address(), x.len() as u64])).collect();
+    slices.iter().try_for_each(|&[_, length]| check_indexable(operation, length))?;
+    Ok(slices)
+}
+
+/// Refuses an array that a function cannot index: `usize` is an `int` on a GPU.
+fn check_indexable(operation: &str, length: u64) -> Result<()> {
+    if length <= i32::MAX as u64 {
+        return Ok(());
+    }
+    Err(Error::Invalid(format!("{operation}: an array of {length} items: a GPU expects 2^31 - 1 at most")))
+}
+
+#[test]
+fn arrays_that_a_function_cannot_index_are_refused() {
+    assert_eq!(check_indexable("for_indices", i32::MAX as u64), Ok(()));
+    let refused = check_indexable("for_indices", 1 << 31).unwrap_err().to_string();
+    assert_eq!(refused, "for_indices: an array of 2147483648 items: a GPU expects 2^31 - 1 at most");
+}
