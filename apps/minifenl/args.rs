@@ -56,7 +56,7 @@ Exit codes: 0 solved and verified, not judged (--cg-iterations), or a run that f
 
 /// The command line.
 #[derive(Debug, Parser)]
-#[command(version, about = ABOUT, long_about = None, after_help = EXAMPLES, max_term_width = 80)]
+#[command(version, about = ABOUT, long_about = None, after_help = EXAMPLES)]
 #[command(args_conflicts_with_subcommands = true, disable_help_subcommand = true)]
 pub struct Args {
     /// Command instead of a run

@@ -17,17 +17,19 @@ timed.";
 
 const EXAMPLES: &str = "\
 Examples:
-  minifenl-contractions inputs/contractions/figure-3.1.toml       one figure of the report
-  minifenl-contractions inputs/contractions/*.toml --device cuda --out docs/contractions
-  minifenl-contractions inputs/contractions/*.toml --redraw --out docs/contractions
-  minifenl-contractions --claims docs/contractions/*.csv --to docs/contractions/claims.md
+  minifenl-contractions inputs/contractions/figure-3.1.toml
+  minifenl-contractions inputs/contractions/*.toml --device cuda \\
+      --out docs/contractions
+  minifenl-contractions inputs/contractions/*.toml --redraw \\
+      --out docs/contractions
+  minifenl-contractions --claims docs/contractions/*.csv \\
+      --to docs/contractions/claims.md
 
 Exit codes: 0 done, 2 bad usage or input (including a device that is not available), 3 a result was wrong, 1 any other failure.";
 
 /// The command line.
 #[derive(Debug, Parser)]
 #[command(name = "minifenl-contractions", version, about = ABOUT, long_about = None, after_help = EXAMPLES)]
-#[command(max_term_width = 100)]
 pub struct Args {
     /// Decks (TOML); their format: docs/contractions/README.md, "A deck of your own"
     #[arg(value_name = "DECK", value_hint = ValueHint::FilePath)]

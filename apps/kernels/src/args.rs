@@ -13,7 +13,7 @@ measured triad, and the time over that of the loop by hand in the same run. docs
 
 const EXAMPLES: &str = "\
 Examples:
-  minifenl-kernels                              everything, in less than two minutes on two cores
+  minifenl-kernels                 everything, in two minutes on two cores
   minifenl-kernels vectors --most 1e6
   minifenl-kernels gram-schmidt --threads 4
   minifenl-kernels --device cuda --json kernels.json --figures figures
@@ -42,7 +42,7 @@ pub enum Part {
 
 /// The command line.
 #[derive(Debug, Parser)]
-#[command(name = "minifenl-kernels", version, about = ABOUT, long_about = None, after_help = EXAMPLES, max_term_width = 100)]
+#[command(name = "minifenl-kernels", version, about = ABOUT, long_about = None, after_help = EXAMPLES)]
 pub struct Args {
     /// Parts to run [default: all]
     #[arg(value_name = "PART")]

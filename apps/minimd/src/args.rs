@@ -71,7 +71,7 @@ impl Answer {
 
 /// The command line.
 #[derive(Debug, Parser)]
-#[command(name = "minifenl-minimd", version, about = ABOUT, long_about = None, after_help = EXAMPLES, max_term_width = 80)]
+#[command(name = "minifenl-minimd", version, about = ABOUT, long_about = None, after_help = EXAMPLES)]
 pub struct Args {
     /// Cells of the lattice along each edge, 4 atoms each: N or NxNxN
     #[arg(short = 'n', long, value_name = "N", default_value = "32")]
@@ -112,7 +112,7 @@ pub struct Args {
     /// Threads of a rank [default: the cores allowed to it]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
-    /// Write settings, states and times to this file
+    /// Write settings, states and times to this file; `-` is stdout, which sends all else to stderr
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub json: Option<PathBuf>,
 }

@@ -16,19 +16,23 @@ const EXAMPLES: &str = "\
 Examples:
   minifenl-scaling weak --ranks 1,2,4,8,16 --nodes-per-rank 64 --out weak
   minifenl-scaling strong --ranks 1,2,4 --threads 1,4 --nodes 128 --out strong
-  minifenl-scaling weak --ranks 1,64,512 --nodes-per-rank 64 --emit slurm --out weak && bash weak/jobs/submit.sh
-  minifenl-scaling weak --ranks 1,2,4,8,16 --nodes-per-rank 64 --imbalance 0,10,50 --out uneven
-  minifenl-scaling strong --workers 16 --ranks 1,2,4,8,16 --nodes 128 --out shared
+  minifenl-scaling weak --ranks 1,64,512 --nodes-per-rank 64 \\
+      --emit slurm --out weak && bash weak/jobs/submit.sh
+  minifenl-scaling weak --ranks 1,2,4 --nodes-per-rank 64 --imbalance 0,50 \\
+      --out uneven
+  minifenl-scaling strong --workers 16 --ranks 1,4,16 --nodes 128 --out shared
   minifenl-scaling report weak
   minifenl-scaling compare old new --figure both.svg
-  minifenl-scaling model --bandwidth 10 --latency 2 --link 5 --flops 30 --nodes-per-rank 64
-  minifenl-scaling weak --ranks 1,2 --nodes-per-rank 256 --device cuda --out gpus -- --halo nccl
+  minifenl-scaling model --bandwidth 10 --latency 2 --link 5 --flops 30 \\
+      --nodes-per-rank 64
+  minifenl-scaling weak --ranks 1,2 --nodes-per-rank 256 --device cuda \\
+      --out gpus -- --halo nccl
 
 Exit codes: 0 done, 2 bad usage or input, 3 a run failed or is missing, 1 any other failure.";
 
 /// The command line.
 #[derive(Debug, Parser)]
-#[command(name = "minifenl-scaling", version, about = ABOUT, long_about = None, after_help = EXAMPLES, max_term_width = 100)]
+#[command(name = "minifenl-scaling", version, about = ABOUT, long_about = None, after_help = EXAMPLES)]
 pub struct Args {
     /// What to do.
     #[command(subcommand)]

@@ -32,21 +32,38 @@ pub fn parse_from<P: clap::Parser>(words: Vec<OsString>) -> std::result::Result<
             None => word.into_owned(),
         }
     };
-    P::try_parse_from(&words).map_err(|error| {
+    parsed::<P, _>(&words).map_err(|error| {
         // clap removes escape sequences from what it echoes, and names no flag of a word that is not UTF-8.
         if !error.use_stderr() {
             return error;
         }
-        let again = P::try_parse_from(words.iter().map(shown)).err().filter(clap::Error::use_stderr);
+        let again = parsed::<P, _>(words.iter().map(shown)).err().filter(clap::Error::use_stderr);
         let error = without_value::<P>(&words).or(again).unwrap_or(error);
         stray_word::<P>(&error).unwrap_or(error)
     })
 }
 
+/// The command line of `P` as all programs have it: help of 80 columns, and values that may begin with a hyphen, so that a message names the
+/// flag of a negative number.
+fn command<P: clap::CommandFactory>() -> clap::Command {
+    let signed = |arg: clap::Arg| {
+        let is_flag = arg.get_long().is_some() && arg.get_action().takes_values() && arg.get_num_args().is_none();
+        if is_flag { arg.allow_hyphen_values(true) } else { arg }
+    };
+    P::command().max_term_width(80).mut_args(signed).mut_subcommands(|command| command.mut_args(signed))
+}
+
+fn parsed<P: clap::Parser, W: Into<OsString> + Clone>(
+    words: impl IntoIterator<Item = W>,
+) -> std::result::Result<P, clap::Error> {
+    let mut matches = command::<P>().try_get_matches_from(words)?;
+    P::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command::<P>()))
+}
+
 /// The error of a word that is no command, behind flags. clap takes it for a command that cannot be used with them.
 fn stray_word<P: clap::CommandFactory>(error: &clap::Error) -> Option<clap::Error> {
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else { return None };
-    let mut command = P::command();
+    let mut command = command::<P>();
     let is_stray = error.kind() == ErrorKind::ArgumentConflict && command.find_subcommand(word).is_none();
     is_stray.then(|| command.error(ErrorKind::UnknownArgument, format!("unexpected argument '{word}' found")))
 }
@@ -54,7 +71,7 @@ fn stray_word<P: clap::CommandFactory>(error: &clap::Error) -> Option<clap::Erro
 /// The error of a flag that is followed by another one instead of its value. A flag whose values may begin with a hyphen takes that
 /// for its value, and the error of clap is about what follows.
 fn without_value<P: clap::CommandFactory>(words: &[OsString]) -> Option<clap::Error> {
-    let mut command = P::command();
+    let mut command = command::<P>();
     command.build();
     let flag = |word: &OsString| {
         let name = word.to_str()?.strip_prefix("--")?.split('=').next()?;
@@ -137,6 +154,51 @@ fn in_one_line(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Moves a thing.
+    #[derive(Debug, clap::Parser)]
+    #[command(name = "mover")]
+    struct Mover {
+        /// How far, which this sentence explains at such a length that one line of eighty columns does not hold it
+        #[arg(long, default_value = "1", value_parser = clap::value_parser!(u16).range(1..))]
+        by: u16,
+        #[command(subcommand)]
+        how: Option<How>,
+    }
+
+    #[derive(Debug, clap::Subcommand)]
+    enum How {
+        /// In steps
+        Steps {
+            #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
+            number: u16,
+            #[arg(long, num_args = 1..)]
+            names: Vec<String>,
+            #[arg(long)]
+            quickly: bool,
+        },
+    }
+
+    #[test]
+    fn a_negative_value_is_refused_by_the_name_of_its_flag() {
+        let parse = |words: &str| parse_from::<Mover>(words.split(' ').map(OsString::from).collect());
+        for (words, line) in [
+            ("mover --by -3", "invalid value '-3' for '--by <BY>': -3 is not in 1..=65535"),
+            ("mover steps --number -3", "invalid value '-3' for '--number <NUMBER>': -3 is not in 1..=65535"),
+            ("mover --by", "a value is required for '--by <BY>' but none was supplied"),
+            ("mover steps --number --quickly", "a value is required for '--number <NUMBER>' but none was supplied"),
+        ] {
+            assert_eq!(said(&parse(words).unwrap_err()).unwrap_err(), Error::Invalid(line.into()), "{words}");
+        }
+        let Some(How::Steps { number, names, quickly }) =
+            parse("mover steps --names a b --number 2 --quickly").unwrap().how
+        else {
+            panic!("no steps");
+        };
+        assert_eq!((number, names.join(" ").as_str(), quickly), (2, "a b", true));
+        let help = said(&parse("mover --help").unwrap_err()).unwrap();
+        assert!(help.contains("such a length") && help.lines().all(|line| line.len() <= 80), "{help}");
+    }
 
     #[test]
     fn a_mistake_reads_as_one_line() {

@@ -45,6 +45,29 @@ fn a_small_run_prints_a_table_and_writes_json_and_figures() {
     }
 }
 
+/// With the variables that mpirun sets.
+#[test]
+fn only_the_first_rank_measures() {
+    for rank in ["0", "1"] {
+        let mut command = assert_cmd::Command::cargo_bin(PROGRAM).unwrap();
+        command.args(["vectors", "--most", "1e3", "--threads", "1", "--seconds", "0"]);
+        let output = command.envs([("OMPI_COMM_WORLD_RANK", rank), ("OMPI_COMM_WORLD_SIZE", "2")]).output().unwrap();
+        assert!(output.status.success() && output.stderr.is_empty());
+        assert_eq!(output.stdout.is_empty(), rank == "1");
+    }
+}
+
+#[test]
+fn help_has_80_columns_and_negative_numbers_name_their_flag() {
+    let (code, out, _) = run(PROGRAM, &["--help"]);
+    assert!(code == 0 && out.lines().all(|line| line.chars().count() <= 80), "{out}");
+    let (code, _, err) = run(PROGRAM, &["--seconds", "-1"]);
+    assert_eq!(
+        (code, err.as_str()),
+        (2, "error: invalid value '-1' for '--seconds <S>': expected a number from 0 to 60\n")
+    );
+}
+
 #[test]
 fn bad_input_is_refused_in_one_line_before_work() {
     for (args, words) in [
