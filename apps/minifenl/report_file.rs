@@ -8,6 +8,10 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::Path;
 
+/// The first words of a table of `minifenl sweep`.
+const SWEEP: &str = "value,trial,";
+const EXPECTED: &str = "expected the report of a run (--report FILE.json)";
+
 /// Largest size of a report in bytes; those of this program have some 20 KiB, and 200 bytes per rank that is placed unlike others.
 const LARGEST: u64 = 1 << 22;
 /// Most phases of a report.
@@ -23,8 +27,13 @@ const LONGEST_PATH: usize = 200;
 pub fn read(path: &Path) -> Result<Value> {
     let failed = |reason: String| Error::File { path: path.display().to_string(), reason };
     let text = read_text(path, LARGEST)?;
-    let report: Value = serde_json::from_str(&text)
-        .map_err(|error| failed(format!("no JSON, which --report FILE.json writes: {error}")))?;
+    let report: Value = serde_json::from_str(&text).map_err(|error| match text.starts_with(SWEEP) {
+        true => failed(format!("a table of sweep: {EXPECTED}")),
+        false => failed(format!("no JSON, which --report FILE.json writes: {error}")),
+    })?;
+    if ["passed", "failed", "checks"].iter().all(|key| report.get(key).is_some()) {
+        return Err(failed(format!("checks of verify: {EXPECTED}")));
+    }
     match report.get("schema_version") {
         Some(version) if *version == SCHEMA_VERSION => {}
         Some(version) => return Err(failed(format!("schema_version is {version}, expected {SCHEMA_VERSION}"))),
@@ -87,6 +96,11 @@ mod tests {
         let path = folder.path().join("r.json");
         for (text, words) in [
             ("{", "no JSON"),
+            ("value,trial,graph_us_per_node\n", "r.json: a table of sweep: expected the report of a run"),
+            (
+                "{\"passed\": 3, \"failed\": 0, \"checks\": []}",
+                "r.json: checks of verify: expected the report of a run",
+            ),
             ("{}", "key `schema_version` is missing"),
             ("{\"schema_version\": 2}", "schema_version is 2, expected 1"),
             ("{\"schema_version\": 1, \"phases\": [{}], \"total_seconds\": 1}", "phase 0: expected a `name`"),

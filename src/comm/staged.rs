@@ -99,6 +99,8 @@ impl Staging for Threads {
 
     fn link(&self, comm: &dyn Communicator, wanted: Option<Transport>, _: Duration) -> Result<Box<dyn Link<Threads>>> {
         match wanted {
+            // One rank sends nothing, so any will do.
+            _ if comm.size() == 1 => Ok(Box::new(Staged)),
             None | Some(Transport::Mpi) => Ok(Box::new(Staged)),
             Some(wanted) => agree(comm, Err(not_here(wanted, "the CPU", &[Transport::Mpi]))),
         }
@@ -108,7 +110,8 @@ impl Staging for Threads {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::comm::Neighbour;
+    use crate::comm::ranks::on_ranks;
+    use crate::comm::{Neighbour, Solo};
     use crate::space::Serial;
 
     /// Scalars change within their slots, and not at all once a method has stopped.
@@ -126,6 +129,17 @@ mod tests {
         sums.scalars[3] = 1.0;
         double(&mut sums, 0..3).unwrap();
         assert_eq!(sums.scalars, [1.0, 4.0, 6.0, 1.0]);
+    }
+
+    /// One rank exchanges nothing: a transport of GPUs is no mistake there, and a run notes that it has no effect.
+    #[test]
+    fn a_transport_of_gpus_is_refused_on_several_ranks_only() {
+        let link = |comm: &dyn Communicator, wanted| Serial.link(comm, Some(wanted), Duration::from_secs(1));
+        assert!(link(&Solo, Transport::Nccl).is_ok());
+        for found in on_ranks(2, |comm| link(comm, Transport::Nccl).map(|_| ())) {
+            assert!(found.is_err(), "{found:?}");
+        }
+        assert!(on_ranks(2, |comm| link(comm, Transport::Mpi).is_ok()).into_iter().all(|is_ok| is_ok));
     }
 
     #[test]

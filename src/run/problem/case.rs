@@ -48,6 +48,13 @@ impl Case {
         (0..3).map(along).fold(0.0, f64::max) / k
     }
 
+    /// Returns the nodes along the edges with which h |v| / k is 2 or less, at least those of the box.
+    pub fn nodes_for_advection(&self, deck: &Deck, spec: &BoxSpec) -> [u64; 3] {
+        let (velocity, k) = (deck.problem.advection, self.heat().map_or(1.0, |heat| heat.conductivity));
+        let cells = |axis: usize| (velocity[axis].abs() * spec.size()[axis] / (2.0 * k)).ceil() as u64;
+        [0, 1, 2].map(|axis| cells(axis).saturating_add(1).max(spec.nodes()[axis]))
+    }
+
     /// The deck's problem on this box.
     pub fn new(deck: &Deck, spec: &BoxSpec) -> Self {
         let (kind, size) = (deck.problem.kind, spec.size());

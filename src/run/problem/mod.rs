@@ -222,7 +222,9 @@ impl<'a, S: Job> Problem<'a, S> {
 /// Warns of elements that are too large for the velocity, and of preconditioners that fail there.
 fn coarse_for_advection<S: Job>(discrete: &Discrete<'_, S>) -> Option<String> {
     let deck = discrete.input.deck;
-    let ratio = discrete.case.advection_ratio(deck, discrete.input.mesh.spec());
+    let spec = discrete.input.mesh.spec();
+    let ratio = discrete.case.advection_ratio(deck, spec);
+    let [x, y, z] = discrete.case.nodes_for_advection(deck, spec);
     let more = match deck.preconditioning() {
         stalls @ (Preconditioning::GaussSeidel | Preconditioning::Multigrid) => {
             format!("; {stalls} may not converge there; if so, give {} jacobi", with_flag("cg.preconditioner"))
@@ -231,7 +233,7 @@ fn coarse_for_advection<S: Job>(discrete: &Discrete<'_, S>) -> Option<String> {
     };
     (ratio > 2.0).then(|| {
         format!(
-            "problem.advection (--advection): h |v| / k is {ratio:.1} along an axis; above 2 the field may oscillate: give more nodes{more}"
+            "problem.advection (--advection): h |v| / k is {ratio:.1} along an axis; above 2 the field may oscillate: give {x}x{y}x{z} nodes or more (--nodes){more}"
         )
     })
 }

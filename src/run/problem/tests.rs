@@ -86,6 +86,17 @@ fn advection_is_compared_with_diffusion_along_each_axis() {
             let case = Case::new(&deck, &spec);
             let k = if kind == Heat { case.heat().unwrap().conductivity } else { 1.0 };
             assert_eq!(case.advection_ratio(&deck, &spec), expected / k, "{advection:?}, {kind}");
+            // The next finer box is within the limit, and one node less is not.
+            let needed = case.nodes_for_advection(&deck, &spec);
+            let ratio = |nodes: [u64; 3]| {
+                case.advection_ratio(&deck, &BoxSpec::new(nodes, spec.size(), CoordinateMap::None).unwrap())
+            };
+            assert!(ratio(needed) <= 2.0, "{needed:?}");
+            for axis in (0..3).filter(|&axis| needed[axis] > spec.nodes()[axis]) {
+                let mut less = needed;
+                less[axis] -= 1;
+                assert!(ratio(less) > 2.0, "{less:?}");
+            }
         }
     }
 }
