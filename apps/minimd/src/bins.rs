@@ -1,10 +1,11 @@
 //! Bins of atoms: their order in memory, the rows of bins around an atom, and slabs that threads share.
 
 use crate::domain::Domain;
-use crate::functions::{CountBins, Layers, PlaceAtoms, SortBin, Sum};
+use crate::functions::{CountBins, KeepBins, Layers, PlaceAtoms, SortBin, Sum};
 use crate::space::Space;
 use minifenl::space::{Array, MemorySpace, Slice, even_bounds};
 use minifenl::{Error, Result};
+use std::ops::Range;
 
 /// Bins along the reach of a list.
 const REACH: usize = 2;
@@ -35,6 +36,8 @@ pub struct Sorted<S: Space> {
     pub order: Array<S, u32>,
     /// Owned atoms.
     pub owned: usize,
+    /// Atoms of each bin, one item behind.
+    counts: Array<S, u32>,
 }
 
 impl Bins {
@@ -77,34 +80,65 @@ impl Bins {
         self.number([REACH; 3])
     }
 
-    /// Sorts the first `atoms` atoms of `x`, [atom, axis], by their bins: `owned` ones and the ghosts behind them.
+    /// Sorts the `owned` atoms at `x`, [atom, axis], by their bins.
     ///
     /// # Errors
     /// Those of the space, here and below.
-    pub fn sort<S: Space>(&self, space: &S, x: &Slice<S, f64>, [owned, atoms]: [usize; 2]) -> Result<Sorted<S>> {
+    pub fn sort<S: Space>(&self, space: &S, x: &Slice<S, f64>, owned: usize) -> Result<Sorted<S>> {
         let ends = 2 * self.count() + 1;
-        let [mut bins, mut slots, mut order] =
-            [space.to_be_written(atoms)?, space.to_be_written(atoms)?, space.to_be_written(atoms)?];
-        let (mut counts, mut starts) = (space.zeros(ends)?, space.to_be_written(ends)?);
-        let of = CountBins {
-            origin: self.origin,
-            edge: self.edge,
-            extents: self.extents.map(|extent| extent as f64),
-            owned: owned as f64,
-        };
-        let written = [&mut bins, &mut slots, &mut counts].map(S::Memory::slice_mut);
-        space.for_indices(atoms, &of, [x], [], written)?;
-        space.scan_items(ends, &Sum {}, [S::Memory::slice(&counts)], S::Memory::slice_mut(&mut starts))?;
-        let read = [&bins, &slots, &starts].map(S::Memory::slice);
-        space.for_indices(atoms, &PlaceAtoms {}, [], read, [S::Memory::slice_mut(&mut order)])?;
-        let starts_of = [S::Memory::slice(&starts)];
-        space.for_indices(ends - 1, &SortBin {}, [], starts_of, [S::Memory::slice_mut(&mut order)])?;
-        Ok(Sorted { bins, starts, order, owned })
+        let (bins, order) = (space.to_be_written(owned)?, space.to_be_written(owned)?);
+        let (counts, starts) = (space.zeros(ends)?, space.to_be_written(ends)?);
+        let mut sorted = Sorted { bins, starts, order, owned, counts };
+        self.add(space, x, 0..owned, 0..self.count(), &mut sorted)?;
+        Ok(sorted)
+    }
+
+    /// Adds the ghosts behind the owned atoms at `x`, which have been put into the order of `sorted` if `is_reordered`.
+    pub fn with_ghosts<S: Space>(
+        &self,
+        space: &S,
+        x: &Slice<S, f64>,
+        ghosts: usize,
+        sorted: Sorted<S>,
+        is_reordered: bool,
+    ) -> Result<Sorted<S>> {
+        let owned = sorted.owned;
+        let (mut bins, mut order) = (space.to_be_written(owned + ghosts)?, space.to_be_written(owned + ghosts)?);
+        let keep = KeepBins { is_reordered: f64::from(is_reordered) };
+        let kept = [&sorted.bins, &sorted.order].map(S::Memory::slice);
+        space.for_indices(owned, &keep, [], kept, [&mut bins, &mut order].map(S::Memory::slice_mut))?;
+        let mut all = Sorted { bins, order, ..sorted };
+        self.add(space, x, owned..owned + ghosts, self.count()..2 * self.count(), &mut all)?;
+        Ok(all)
+    }
+
+    /// Sorts atoms of a range into bins of a range; the bins before it have their atoms.
+    fn add<S: Space>(
+        &self,
+        space: &S,
+        x: &Slice<S, f64>,
+        atoms: Range<usize>,
+        range: Range<usize>,
+        to: &mut Sorted<S>,
+    ) -> Result<()> {
+        let (first, first_bin) = (atoms.start as f64, range.start as f64);
+        let extents = self.extents.map(|extent| extent as f64);
+        let count = CountBins { origin: self.origin, edge: self.edge, extents, first, first_bin };
+        let mut slots = space.to_be_written(atoms.len())?;
+        let Sorted { bins, starts, order, counts, .. } = to;
+        let written = [&mut *bins, &mut slots, &mut *counts].map(S::Memory::slice_mut);
+        space.for_indices(atoms.len(), &count, [x], [], written)?;
+        space.scan_items(range.end + 1, &Sum {}, [S::Memory::slice(counts)], S::Memory::slice_mut(starts))?;
+        let read = [&*bins, &slots, &*starts].map(S::Memory::slice);
+        space.for_indices(atoms.len(), &PlaceAtoms { first }, [], read, [S::Memory::slice_mut(order)])?;
+        let sort = SortBin { first_bin };
+        space.for_indices(range.len(), &sort, [], [S::Memory::slice(starts)], [S::Memory::slice_mut(order)])
     }
 
     /// Bounds of slabs of owned atoms, which are in the order of bins: neighbours of a slab's atoms with larger numbers are in it
-    /// or in the next one. Their number is the largest multiple of `multiple` for which this holds; `None` if there is none.
-    pub fn slabs<S: Space>(&self, space: &S, sorted: &Sorted<S>, multiple: usize) -> Result<Option<Vec<u32>>> {
+    /// or in the next one. Their number is the largest multiple of twice the threads for which this holds, else the largest even one that keeps
+    /// half of the threads busy; `None` if there is none.
+    pub fn slabs<S: Space>(&self, space: &S, sorted: &Sorted<S>, threads: usize) -> Result<Option<Vec<u32>>> {
         let (layers, layer) = (self.extents[2], self.extents[0] * self.extents[1]);
         let mut firsts = space.to_be_written(layers + 1)?;
         let written = [S::Memory::slice_mut(&mut firsts)];
@@ -115,11 +149,12 @@ impl Bins {
             [S::Memory::slice(&sorted.starts)],
             written,
         )?;
-        Ok(slabs(&space.download(&firsts)?, multiple))
+        let firsts = space.download(&firsts)?;
+        Ok(slabs(&firsts, 2 * threads).or_else(|| slabs(&firsts, 2).filter(|bounds| bounds.len() > threads)))
     }
 }
 
-/// See [`Bins::slabs`]; `firsts` has the first atom of each layer of bins, and the number of atoms.
+/// A multiple of slabs, see [`Bins::slabs`]; `firsts` has the first atom of each layer of bins, and the number of atoms.
 fn slabs(firsts: &[u32], multiple: usize) -> Option<Vec<u32>> {
     let layers = firsts.len() - 1;
     // The first atom that no neighbour below this bound sees.

@@ -118,11 +118,11 @@ impl<'a, S: Space> Fluid<'a, S> {
 
     fn build_lists(&mut self) -> Result<()> {
         let (space, sorted) = (self.space, &self.sorted);
-        self.lists.build(space, S::Memory::slice(&self.atoms.x), &self.bins, sorted, self.domain.reach)?;
+        self.lists.build(space, S::Memory::slice(&self.atoms.x), &self.bins, sorted, &self.domain)?;
         let bounds = match space.threads() {
             _ if !S::SYNCHRONOUS || !self.method.is_half => None,
             1 => Some(vec![0, sorted.owned as u32]),
-            threads if self.method.sorts => self.bins.slabs(space, sorted, 2 * threads)?,
+            threads if self.method.sorts => self.bins.slabs(space, sorted, threads)?,
             _ => None,
         };
         self.slabs = bounds.map(|bounds| Slabs::new(space, &bounds)).transpose()?;
@@ -171,20 +171,17 @@ fn place<S: Space>(
     step: usize,
 ) -> Result<Placed<S>> {
     exchange(space, comm, domain, atoms, step)?;
+    let sorted = bins.sort(space, S::Memory::slice(&atoms.x), atoms.count).map_err(alone(comm))?;
     if method.sorts {
-        let sort = || {
-            let order = bins.sort(space, S::Memory::slice(&atoms.x), [atoms.count; 2])?.order;
-            atoms.reordered(space, &order, atoms.count, 0)
-        };
-        *atoms = sort().map_err(alone(comm))?;
+        *atoms = atoms.reordered(space, &sorted.order, atoms.count, 0).map_err(alone(comm))?;
     }
     let mut seen = borders.find(space, comm, domain, S::Memory::slice(&atoms.x), atoms.count)?;
     let all = atoms.count + seen.count;
-    let mut finish = || -> Result<_> {
+    let finish = || -> Result<_> {
         let (mut x, f) = (space.to_be_written(3 * all)?, space.zeros(3 * all)?);
         space.copy(3 * atoms.count, S::Memory::slice(&atoms.x), S::Memory::slice_mut(&mut x))?;
         borders.follow(space, &mut seen, S::Memory::slice_mut(&mut x))?;
-        let sorted = bins.sort(space, S::Memory::slice(&x), [atoms.count, all])?;
+        let sorted = bins.with_ghosts(space, S::Memory::slice(&x), seen.count, sorted, method.sorts)?;
         Ok((x, f, sorted))
     };
     let (x, f, sorted) = finish().map_err(alone(comm))?;

@@ -23,6 +23,7 @@ mod fluid;
 mod forces;
 mod functions;
 mod neighbours;
+mod output;
 mod owners;
 mod report;
 mod run;
@@ -39,22 +40,59 @@ use minifenl::run::Chosen;
 use minifenl::run::program::{self, Exit};
 use minifenl::space::{Cuda, Serial, Threads};
 use minifenl::{Error, Result};
+use output::Output;
 use report::{HEAD, Report};
-use std::io::{Write, stderr, stdout};
+use std::io::{Write, stderr};
+use std::path::Path;
 use std::process::ExitCode;
 
+/// What the command line asks for.
+enum Task {
+    Run(Box<Args>),
+    /// Help or version.
+    Show(String),
+}
+
 fn main() -> ExitCode {
-    let args = match program::parse::<Args>() {
-        Ok(args) => args,
-        Err(error) => return program::usage(&error, &mut stdout(), &mut stderr()).into(),
+    // A mistake waits until the ranks are there, since one rank may make it alone.
+    let task = match program::parse::<Args>() {
+        Ok(args) => Ok(Task::Run(Box::new(args))),
+        Err(error) => program::said(&error).map(Task::Show),
     };
-    match comm::world() {
-        Ok(comm) => {
-            comm.abort_on_panic();
-            let done = job(&args, &*comm).inspect_err(|error| end_ranks(&*comm, error));
-            agree(&*comm, done).unwrap_or_else(|error| end(&error)).into()
+    let exit = match (comm::world(), task) {
+        (Ok(comm), task) => start(&*comm, task),
+        (Err(_), Ok(Task::Show(text))) => Output::default().end(&Output::default().show(&text)),
+        (Err(error), Ok(Task::Run(_))) | (Err(_), Err(error)) => program::failure(&error, &mut stderr()),
+    };
+    exit.into()
+}
+
+/// Makes sure that all ranks have a task, and the same, and does it.
+fn start(comm: &dyn Communicator, task: Result<Task>) -> Exit {
+    comm.abort_on_panic();
+    let failing = comm::failing(comm, task.is_err());
+    let task = match (task, failing) {
+        (Ok(task), None) => task,
+        (Err(error), Some(failing)) if failing.lowest == comm.rank() => {
+            let rank = if failing.all { String::new() } else { format!("rank {}: ", comm.rank()) };
+            let _ = writeln!(stderr(), "error: {rank}{error}");
+            return Exit::before_work(&error);
         }
-        Err(error) => program::failure(&error, &mut stderr()).into(),
+        // The others end with 0, so that a launcher neither ends the rank that speaks nor hides its code.
+        _ => return Exit::Done,
+    };
+    let name = if matches!(task, Task::Run(_)) { "a run" } else { "text" };
+    let mut output = Output::default();
+    let done = comm::same(comm, &[("what to do".into(), name.into())]).and_then(|()| match &task {
+        Task::Show(text) => agree(comm, output.show(text)).map(|()| Exit::Done),
+        Task::Run(args) => {
+            output.is_json = args.json.as_deref() == Some(Path::new("-"));
+            job(args, comm, &output).inspect_err(|error| end_ranks(comm, error))
+        }
+    });
+    match agree(comm, done) {
+        Ok(exit) => exit,
+        Err(error) => output.end(&Err(error)),
     }
 }
 
@@ -67,35 +105,27 @@ fn end_ranks(comm: &dyn Communicator, error: &Error) {
     }
 }
 
-/// One rank reports an error of all; the others end with 0, so that a launcher neither ends that rank nor hides its code.
-fn end(error: &Error) -> Exit {
-    if matches!(error, Error::Elsewhere { .. }) {
-        return Exit::Done;
-    }
-    let _ = writeln!(stderr(), "error: {error}");
-    Exit::during_work(error)
-}
-
-fn job(args: &Args, comm: &dyn Communicator) -> Result<Exit> {
+fn job(args: &Args, comm: &dyn Communicator, output: &Output) -> Result<Exit> {
     comm::same(comm, &args.settings())?;
-    let path = args.json.as_ref().filter(|_| comm.rank() == 0);
+    let path = args.json.as_ref().filter(|_| comm.rank() == 0 && !output.is_json);
     let file = agree(comm, path.map(|path| OutputFile::create(path)).transpose())?;
     let report = match agree(comm, args.device.choose(comm, false))? {
         Chosen::Cuda(ordinal) => {
             let space = Cuda::new(ordinal).map_err(|error| Error::Invalid(format!("--device: {error}")));
-            on(&agree(comm, space)?, args, comm)?
+            on(&agree(comm, space)?, args, comm, output)?
         }
         Chosen::Cpu { notice } => {
             // Ranks may differ in notice and threads.
-            agree(comm, notice.map_or(Ok(()), |notice| show(&format!("# {notice}\n"))))?;
+            agree(comm, notice.map_or(Ok(()), |notice| output.tell(&format!("# {notice}\n"))))?;
             let space = match args.threads.map_or_else(|| default_threads(comm), usize::from) {
                 1 => Ok(Serial),
                 threads => Threads::with_current(threads),
             };
-            on(&agree(comm, space)?, args, comm)?
+            on(&agree(comm, space)?, args, comm, output)?
         }
     };
-    let shown = show(&report.summary());
+    let json = || if output.is_json { output.show(&report.json()) } else { Ok(()) };
+    let shown = output.tell(&report.summary()).and_then(|()| json());
     let written = file.map_or(Ok(()), |file| file.write_or_copy(report.json().as_bytes()));
     agree(comm, shown)?;
     Ok(written.map_or_else(
@@ -108,12 +138,8 @@ fn job(args: &Args, comm: &dyn Communicator) -> Result<Exit> {
 }
 
 /// Runs on a space, and prints states.
-fn on<S: space::Space>(space: &S, args: &Args, comm: &dyn Communicator) -> Result<Report> {
+fn on<S: space::Space>(space: &S, args: &Args, comm: &dyn Communicator, output: &Output) -> Result<Report> {
     let head = format!("# {} atoms on {} x {}\n{HEAD}", args.atoms(), comm.size(), space.label());
-    agree(comm, show(&head))?;
-    run::run(space, comm, args, &mut |line| show(&line.text()))
-}
-
-fn show(text: &str) -> Result<()> {
-    program::show(&mut stdout(), text).map_err(|error| Error::Invalid(error.to_string()))
+    agree(comm, output.tell(&head))?;
+    run::run(space, comm, args, &mut |line| output.tell(&line.text()))
 }

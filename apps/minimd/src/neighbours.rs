@@ -1,6 +1,7 @@
 //! Neighbour lists in the memory of a space.
 
 use crate::bins::{Bins, Sorted};
+use crate::domain::Domain;
 use crate::functions::{Largest, List};
 use crate::space::Space;
 use minifenl::space::{Array, ExecutionSpace, Layout, MemorySpace, Slice};
@@ -51,17 +52,27 @@ impl<S: Space> Neighbours<S> {
         Ok(Neighbours { rows, counts, list, steps: [0.0; 2], is_half, width: first_width(is_half), room: 0 })
     }
 
-    /// Lists the neighbours of the owned atoms up to `reach`.
-    pub fn build(&mut self, space: &S, x: &Slice<S, f64>, bins: &Bins, sorted: &Sorted<S>, reach: f64) -> Result<()> {
-        let owned = sorted.owned;
+    /// Lists the neighbours of the owned atoms up to the reach of a part.
+    pub fn build(
+        &mut self,
+        space: &S,
+        x: &Slice<S, f64>,
+        bins: &Bins,
+        sorted: &Sorted<S>,
+        domain: &Domain,
+    ) -> Result<()> {
+        let (owned, [low, high]) = (sorted.owned, domain.deep());
         if owned > self.room {
             self.room = owned + owned / 8;
             self.grow(space, self.width)?;
         }
         loop {
             let list = List {
-                reach,
+                reach: domain.reach,
                 is_half: f64::from(self.is_half),
+                low,
+                high,
+                is_eager: f64::from(S::SYNCHRONOUS),
                 bins: bins.count() as f64,
                 corner: bins.corner() as f64,
                 rows: bins.rows.len() as f64,

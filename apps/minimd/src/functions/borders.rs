@@ -8,13 +8,20 @@ pub mod border_functions {
     use minifenl::space::IndexFn;
     use minifenl::space::atomic::{self, AtomicU32};
 
-    fn sees(images: &[f64], image: usize, x: &[f64], i: usize) -> bool {
-        let mut inside = true;
-        for d in 0..3 {
-            let there = x[3 * i + d] + images[10 * image + d];
-            inside = inside && there >= images[10 * image + 3 + d] && there <= images[10 * image + 6 + d];
-        }
-        inside
+    fn place(x: &[f64], i: usize) -> [f64; 3] {
+        let z = x[3 * i + 2];
+        [x[3 * i], x[3 * i + 1], z]
+    }
+
+    fn lies(x: f64, low: f64, high: f64) -> bool {
+        x >= low && x <= high
+    }
+
+    fn sees(images: &[f64], image: usize, x: [f64; 3]) -> bool {
+        let at = 10 * image;
+        lies(x[0] + images[at], images[at + 3], images[at + 6])
+            && lies(x[1] + images[at + 1], images[at + 4], images[at + 7])
+            && lies(x[2] + images[at + 2], images[at + 5], images[at + 8])
     }
 
     /// Number of images of each atom that are seen. Nobody sees an atom between `low` and `high`.
@@ -26,13 +33,14 @@ pub mod border_functions {
 
     impl IndexFn<2, 0, 1, u32> for CountGhosts {
         fn at(&self, i: usize, [x, images]: [&[f64]; 2], []: [&[u32]; 0], [counts]: [&[AtomicU32]; 1]) {
+            let here = place(x, i);
             let mut deep = true;
             for d in 0..3 {
-                deep = deep && x[3 * i + d] >= self.low[d] && x[3 * i + d] < self.high[d];
+                deep = deep && here[d] >= self.low[d] && here[d] < self.high[d];
             }
             let mut count = 0;
             for image in 0..if deep { 0 } else { self.images as usize } {
-                count += sees(images, image, x, i) as usize;
+                count += sees(images, image, here) as usize;
             }
             atomic::set(&counts[i], count as u32);
         }
@@ -51,9 +59,10 @@ pub mod border_functions {
             [counts, ends]: [&[u32]; 2],
             [sources, labels]: [&[AtomicU32]; 2],
         ) {
+            let here = place(x, i);
             let mut at = ends[i] as usize - counts[i] as usize;
             for image in 0..if counts[i] > 0 { self.images as usize } else { 0 } {
-                if sees(images, image, x, i) {
+                if sees(images, image, here) {
                     atomic::set(&sources[at], i as u32);
                     atomic::set(&labels[at], images[10 * image + 9] as u32);
                     at += 1;

@@ -14,6 +14,11 @@ pub mod list_functions {
     pub struct List {
         pub reach: f64,
         pub is_half: f64,
+        /// An atom between these corners has no ghosts around it.
+        pub low: [f64; 3],
+        pub high: [f64; 3],
+        /// With 1 a neighbour is written before it is known whether it counts, which costs a host less than a branch.
+        pub is_eager: f64,
         pub bins: f64,
         /// From the lowest of the bins around an atom to its own.
         pub corner: f64,
@@ -37,8 +42,12 @@ pub mod list_functions {
             let (all, row_bins) = (self.rows as usize, self.row_bins as usize);
             let middle = if self.is_half > 0.0 { all / 2 } else { all };
             let here = [x[3 * i], x[3 * i + 1], x[3 * i + 2]];
+            let mut is_deep = true;
+            for d in 0..3 {
+                is_deep = is_deep && here[d] >= self.low[d] && here[d] < self.high[d];
+            }
             let mut count = 0;
-            for kind in 0..2 {
+            for kind in 0..if is_deep { 1 } else { 2 } {
                 let lowest = own_bins[i] as usize - self.corner as usize + kind * self.bins as usize;
                 for row in if kind == 0 && middle < all { middle } else { 0 }..all {
                     let bin = lowest + rows[row] as usize;
@@ -47,9 +56,12 @@ pub mod list_functions {
                         let j = order[k] as usize;
                         let d = [here[0] - x[3 * j], here[1] - x[3 * j + 1], here[2] - x[3 * j + 2]];
                         let is_near = d[0] * d[0] + d[1] * d[1] + d[2] * d[2] <= limit;
-                        // Written in any case, and overwritten by the next neighbour unless counted: no branch.
-                        atomic::set(&list[first + count.min(last) * step], j as u32);
-                        count += (is_near && j >= least && j != i) as usize;
+                        let is_listed = is_near && j >= least && j != i;
+                        // One that does not count is overwritten by the next neighbour.
+                        if is_listed || self.is_eager > 0.0 {
+                            atomic::set(&list[first + count.min(last) * step], j as u32);
+                        }
+                        count += is_listed as usize;
                     }
                 }
             }

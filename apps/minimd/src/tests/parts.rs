@@ -44,25 +44,27 @@ fn slabs_of_one_parity_share_no_neighbour() {
     let bins = Bins::new(&domain).unwrap();
     let [x, _] = atoms(&Solo, &domain, cells, 0.8442, 1.44);
     let count = x.len() / 3;
-    let order = bins.sort(&Serial, &x, [count; 2]).unwrap().order;
+    let first = bins.sort(&Serial, &x, count).unwrap();
     let atoms = Atoms::<Threads> { count, v: x.clone(), x };
-    let x = atoms.reordered(&Serial, &order, count, 0).unwrap().x;
-    let sorted = bins.sort(&Serial, &x, [count; 2]).unwrap();
-    for multiple in [2, 4, 6] {
-        let bounds = bins.slabs(&Serial, &sorted, multiple).unwrap().unwrap();
+    let x = atoms.reordered(&Serial, &first.order, count, 0).unwrap().x;
+    let sorted = bins.with_ghosts(&Serial, &x, 0, first, true).unwrap();
+    // The last one has fewer slabs than it has threads times two.
+    for (threads, multiple) in [(1, 2), (2, 4), (3, 6), (10, 2)] {
+        let bounds = bins.slabs(&Serial, &sorted, threads).unwrap().unwrap();
         assert!((bounds.len() - 1).is_multiple_of(multiple) && bounds[bounds.len() - 1] as usize == x.len() / 3);
+        assert!(bounds.len() > threads);
         let slab = |i: usize| bounds.partition_point(|&bound| bound as usize <= i);
         let points = x.as_chunks::<3>().0;
         for (i, a) in points.iter().enumerate() {
             for (j, b) in points.iter().enumerate().skip(i + 1) {
                 let near = (0..3).map(|d| (a[d] - b[d]).powi(2)).sum::<f64>() <= 2.8 * 2.8;
-                assert!(!near || slab(j) - slab(i) <= 1, "{multiple}: {i} {j}");
+                assert!(!near || slab(j) - slab(i) <= 1, "{threads}: {i} {j}");
             }
         }
     }
     assert!(bins.slabs(&Serial, &sorted, 32).unwrap().is_none());
-    let none = bins.sort(&Serial, &[], [0; 2]).unwrap();
-    assert!(bins.slabs(&Serial, &none, 2).unwrap().is_none());
+    let none = bins.sort(&Serial, &[], 0).unwrap();
+    assert!(bins.slabs(&Serial, &none, 1).unwrap().is_none());
 }
 
 /// Bins by themselves: each atom in the bin of its place, ghosts behind all owned atoms, atoms of a bin in the order of their numbers, and
@@ -74,7 +76,11 @@ fn bins_hold_their_atoms_in_order() {
     let (owned, all) = (20_000, 23_000);
     let edges = domain.edges;
     let x: Vec<f64> = (0..3 * all).map(|k| edges[k % 3] * noise(k).abs().fract()).collect();
-    let by_one = bins.sort(&Serial, &x, [owned, all]).unwrap();
+    let sort = |space: &Threads| {
+        let sorted = bins.sort(space, &x, owned).unwrap();
+        bins.with_ghosts(space, &x, all - owned, sorted, false).unwrap()
+    };
+    let by_one = sort(&Serial);
     let (starts, order) = (&by_one.starts, &by_one.order);
     assert_eq!((starts.len(), starts[bins.count()], starts[2 * bins.count()]), (2 * bins.count() + 1, 20_000, 23_000));
     let place = |i: usize| std::array::from_fn(|d| ((x[3 * i + d] + 1.005) / 0.5) as usize);
@@ -88,8 +94,15 @@ fn bins_hold_their_atoms_in_order() {
             assert_eq!(*places.entry(bin as u32).or_insert(place(atom)), place(atom));
         }
     }
-    let by_three = bins.sort(&Threads::new(3).unwrap(), &x, [owned, all]).unwrap();
+    let by_three = sort(&Threads::new(3).unwrap());
     assert!(by_three.order == by_one.order && by_three.starts == by_one.starts && by_three.bins == by_one.bins);
+    // In their order the owned atoms are those of a second sort.
+    let first = bins.sort(&Serial, &x, owned).unwrap();
+    let atoms = Atoms::<Threads> { count: owned, v: x.clone(), x: x.clone() };
+    let x = atoms.reordered(&Serial, &first.order, owned, 0).unwrap().x;
+    let (kept, again) =
+        (bins.with_ghosts(&Serial, &x, 0, first, true).unwrap(), bins.sort(&Serial, &x, owned).unwrap());
+    assert!(kept.order == again.order && kept.bins == again.bins && kept.order.iter().copied().eq(0..owned as u32));
 }
 
 #[test]

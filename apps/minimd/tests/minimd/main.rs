@@ -85,7 +85,26 @@ fn ranks_print_the_states_of_the_original_once() {
     let script = format!("exec {} -n 4 --threads 1 > /dev/full", env!("CARGO_BIN_EXE_minifenl-minimd"));
     let output = command.args(["sh", "-c", &script]).output().expect("mpirun starts");
     let err = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.code() == Some(2) && err.matches("the output cannot be written").count() == 1, "{err}");
+    assert!(output.status.code() == Some(1) && err.matches("the output cannot be written").count() == 1, "{err}");
+    // A mistake on the second rank alone.
+    let program = env!("CARGO_BIN_EXE_minifenl-minimd");
+    for (first, second, told) in [
+        ("4", "0", "rank 1: invalid value '0' for '--cells <N>'"),
+        ("0", "0", "error: invalid value '0' for '--cells <N>'"),
+        ("--help", "4", "rank 1 differs from rank 0 in what to do"),
+    ] {
+        let mut command = support::mpirun(1);
+        let of_first = if first == "--help" { vec![first] } else { vec!["-n", first] };
+        command.arg(program).args(of_first).args([":", "-n", "1", program, "-n", second]);
+        let output = command.output().expect("mpirun starts");
+        let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert!(output.status.code() == Some(2) && err.matches("error: ").count() == 1 && err.contains(told), "{err}");
+        assert_eq!(out, "");
+    }
+    // Help, once.
+    let output = support::mpirun(2).args([program, "--help"]).output().expect("mpirun starts");
+    let out = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && out.matches("Usage: ").count() == 1, "{out}");
 }
 
 #[test]
@@ -107,6 +126,30 @@ fn json_and_the_summary_say_the_same() {
 }
 
 #[test]
+fn json_on_stdout_leaves_the_states_to_stderr() {
+    let (code, out, err) = run(PROGRAM, &["-n", "2", "--steps", "3", "--json", "-"]);
+    let report: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((code, report["steps"].as_u64()), (0, Some(3)));
+    assert!(states(&err).len() == 2 && err.contains("PERF_SUMMARY "), "{err}");
+}
+
+#[test]
+fn help_has_80_columns_and_a_full_disk_is_a_failure() {
+    let (code, out, _) = run(PROGRAM, &["--help"]);
+    assert!(code == 0 && out.lines().all(|line| line.chars().count() <= 80), "{out}");
+    for args in [&["-n", "2", "--steps", "1"][..], &["-n", "2", "--steps", "1", "--json", "-"], &["--help"]] {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_minifenl-minimd"));
+        let output = command.args(args).stdout(full).output().unwrap();
+        let err = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            output.status.code() == Some(1) && err.contains("error: the output cannot be written"),
+            "{args:?}: {err}"
+        );
+    }
+}
+
+#[test]
 fn bad_input_is_refused_in_one_line() {
     for (args, words) in [
         (&["-n", "0"][..], "expected N or NxNxN"),
@@ -115,6 +158,7 @@ fn bad_input_is_refused_in_one_line() {
         (&["-n", "1"], "the box is 1.680 long"),
         (&["--steps", "0"], "expected a whole number from 1"),
         (&["--dt", "nan"], "expected a number from 1e-6"),
+        (&["--dt", "-1"], "invalid value '-1' for '--dt <T>': expected a number from 1e-6"),
         (&["-n", "3", "--dt", "1"], "atoms are lost"),
         (&["-n", "4", "--cutoff", "1e-6", "--skin", "1e-6"], "the limit is 1073741823 bins"),
         (&["--threads", "0"], "0 is not in 1.."),
