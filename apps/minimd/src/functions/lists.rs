@@ -1,8 +1,8 @@
 //! Neighbour lists from bins: count and fill in one pass.
 //!
 //! Atoms of bin b are `order[starts[b]..starts[b + 1]]`: owned atoms in the first `bins` bins, ghosts in as many behind them; atom i
-//! is in `own_bins[i]`. The bins around an atom are rows, each of `row_bins` bins that follow each other in x and so are one range of `order`; the middle row holds the
-//! atom. Neighbour k of atom i stands at `i * atom_step + k * neighbour_step`.
+//! is in `own_bins[i]`. The bins around an atom are rows, each of `row_bins` bins that follow each other in x and so are one range of
+//! `order`; the middle row holds the atom. Neighbour k of atom i stands at `i * atom_step + k * neighbour_step`.
 
 #[minifenl::device]
 pub mod list_functions {
