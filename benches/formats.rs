@@ -8,7 +8,7 @@ use minifenl::graph::{self, Strategy};
 use minifenl::mesh::{BoxPart, BoxSpec, CoordinateMap, Mesh};
 use minifenl::solve::{CgParams, CgWorkspace, Identity, LinearSystem, cg, cg_single_launch};
 use minifenl::space::{Cuda, CudaMemory, ExecutionSpace, Threads, allowed_cores};
-use minifenl::sparse::{CrsMatrix, DeviceCrs, DeviceValue, Format, Lanes, Operator, SlicedEll, Spmv};
+use minifenl::sparse::{CrsMatrix, DeviceCrs, Format, Lanes, Operator, SlicedEll, Spmv, StoredValue};
 use std::time::Instant;
 
 /// Returns a wave without symmetries.
@@ -51,7 +51,7 @@ fn time(space: &Cuda, mut work: impl FnMut() -> Result<()>) -> f64 {
     space.record().unwrap().since(&before).unwrap().as_secs_f64() / 20.0 * 1e6
 }
 
-fn speeds<V: DeviceValue>(space: &Cuda, a: &CrsMatrix<V, CudaMemory>, value: &str) {
+fn speeds<V: StoredValue>(space: &Cuda, a: &CrsMatrix<V, CudaMemory>, value: &str) {
     let (rows, nnz) = (a.graph().rows(), a.graph().nnz());
     // What CRS in f64 has to move.
     let least = (12 * nnz + 24 * rows) as f64;

@@ -12,14 +12,14 @@ use minifenl::solve::CgVariant;
 use minifenl::space::cuda::CudaMemory;
 use minifenl::space::{Cuda, ExecutionSpace};
 use minifenl::sparse::{
-    CrsMatrix, DeviceCrs, DeviceValue, Format, Formats, MatrixStorage, Operator, Precision, SlicedEll, Spmv,
+    CrsMatrix, DeviceCrs, Format, Formats, MatrixStorage, Operator, Precision, SlicedEll, Spmv, StoredValue,
 };
 
 /// Variants of CG beside the classic one.
 pub const ONE_REDUCTION: [(CgVariant, &str); 1] = [(CgVariant::SingleReduction, "single-reduction")];
 
 /// Every format of a matrix, whose rows have this suffix; `spmv`: products and set-up, `cg`: iterations.
-pub fn all<V: DeviceValue>(
+pub fn all<V: StoredValue>(
     space: &Cuda,
     table: &mut Table,
     case: &Case,

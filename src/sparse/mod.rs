@@ -34,6 +34,7 @@ mod spmv;
 #[cfg(feature = "sprs")]
 mod sprs;
 mod sweep;
+mod value;
 
 #[cfg(feature = "cuda")]
 pub(crate) use algebra::ByColumn;
@@ -49,7 +50,6 @@ pub use format::{DeviceCrs, DeviceMatrix, SliceArrays, SlicedEll};
 #[cfg(feature = "cuda")]
 pub(crate) use kernel_files::KERNEL_FILES;
 pub use operator::{Operator, RowProduct};
-#[cfg(feature = "cuda")]
-pub use spmv::DeviceValue;
-pub use spmv::{HostValue, Lanes, Spmv};
+pub use spmv::{Lanes, Spmv};
 pub use sweep::{Grouping, Sweep, Triangles};
+pub use value::StoredValue;

@@ -3,7 +3,7 @@
 //! The caller chooses the number of threads ([`Cuda::spmv_lanes`]), or it follows from the mean length of a row
 //! ([`Lanes::of`]). The same number gives the same bits every time.
 
-use super::{CrsMatrix, HostValue, Lanes, RowProduct, Spmv};
+use super::{CrsMatrix, Lanes, RowProduct, Spmv, StoredValue};
 use crate::blas::{Blas, Reductions};
 use crate::error::{check_at_least, check_length};
 use crate::space::Item;
@@ -21,67 +21,12 @@ impl Lanes {
     }
 }
 
-/// Types that the values of a matrix on a GPU may have; hosts multiply with them, too. Sums are f64 for all.
-pub trait DeviceValue: HostValue {
-    // The constants are names of kernels.
-    /// In CRS, by [`Lanes`].
-    #[doc(hidden)]
-    const SPMV: [&'static str; 6];
-    #[doc(hidden)]
-    const SPMV_DOT: [&'static str; 6];
-    /// The same with ghosts that may still be on their way.
-    #[doc(hidden)]
-    const SPMV_DOT_EXCHANGING: [&'static str; 6];
-    /// In slices: pattern and symmetric.
-    #[doc(hidden)]
-    const SLICED: [&'static str; 2];
-    #[doc(hidden)]
-    const SLICED_DOT: [&'static str; 2];
-    #[doc(hidden)]
-    const SLICED_DOT_EXCHANGING: [&'static str; 2];
-    /// Name of the type in kernel names.
-    #[doc(hidden)]
-    const NAME: &'static str;
-}
-
-#[rustfmt::skip]
-impl DeviceValue for f64 {
-    const SPMV: [&'static str; 6] =
-        ["spmv_f64_1", "spmv_f64_2", "spmv_f64_4", "spmv_f64_8", "spmv_f64_16", "spmv_f64_32"];
-    const SPMV_DOT: [&'static str; 6] =
-        ["spmv_dot_f64_1", "spmv_dot_f64_2", "spmv_dot_f64_4", "spmv_dot_f64_8", "spmv_dot_f64_16", "spmv_dot_f64_32"];
-    const SPMV_DOT_EXCHANGING: [&'static str; 6] = [
-        "spmv_dot_exchanging_f64_1", "spmv_dot_exchanging_f64_2", "spmv_dot_exchanging_f64_4",
-        "spmv_dot_exchanging_f64_8", "spmv_dot_exchanging_f64_16", "spmv_dot_exchanging_f64_32",
-    ];
-    const SLICED: [&'static str; 2] = ["pattern_f64", "symmetric_f64"];
-    const SLICED_DOT: [&'static str; 2] = ["pattern_dot_f64", "symmetric_dot_f64"];
-    const SLICED_DOT_EXCHANGING: [&'static str; 2] = ["pattern_dot_exchanging_f64", "symmetric_dot_exchanging_f64"];
-    const NAME: &'static str = "f64";
-}
-
-#[rustfmt::skip]
-impl DeviceValue for f32 {
-    const SPMV: [&'static str; 6] =
-        ["spmv_f32_1", "spmv_f32_2", "spmv_f32_4", "spmv_f32_8", "spmv_f32_16", "spmv_f32_32"];
-    const SPMV_DOT: [&'static str; 6] =
-        ["spmv_dot_f32_1", "spmv_dot_f32_2", "spmv_dot_f32_4", "spmv_dot_f32_8", "spmv_dot_f32_16", "spmv_dot_f32_32"];
-    const SPMV_DOT_EXCHANGING: [&'static str; 6] = [
-        "spmv_dot_exchanging_f32_1", "spmv_dot_exchanging_f32_2", "spmv_dot_exchanging_f32_4",
-        "spmv_dot_exchanging_f32_8", "spmv_dot_exchanging_f32_16", "spmv_dot_exchanging_f32_32",
-    ];
-    const SLICED: [&'static str; 2] = ["pattern_f32", "symmetric_f32"];
-    const SLICED_DOT: [&'static str; 2] = ["pattern_dot_f32", "symmetric_dot_f32"];
-    const SLICED_DOT_EXCHANGING: [&'static str; 2] = ["pattern_dot_exchanging_f32", "symmetric_dot_exchanging_f32"];
-    const NAME: &'static str = "f32";
-}
-
 impl Cuda {
     /// [`spmv`](Spmv::spmv) with a given number of threads per row.
     ///
     /// # Errors
     /// As [`spmv`](Spmv::spmv).
-    pub fn spmv_lanes<V: DeviceValue>(
+    pub fn spmv_lanes<V: StoredValue>(
         &self,
         lanes: Lanes,
         a: &CrsMatrix<V, CudaMemory>,
@@ -107,7 +52,7 @@ impl Cuda {
     ///
     /// # Errors
     /// As [`spmv_dot`](Spmv::spmv_dot).
-    pub fn spmv_dot_lanes<V: DeviceValue>(
+    pub fn spmv_dot_lanes<V: StoredValue>(
         &self,
         lanes: Lanes,
         a: &CrsMatrix<V, CudaMemory>,
@@ -156,7 +101,7 @@ impl RowProduct<'_, Cuda> {
     }
 }
 
-impl<V: DeviceValue> Spmv<V> for Cuda {
+impl<V: StoredValue> Spmv<V> for Cuda {
     /// Any range of rows; the sum of a range is added to the sum of the ranges before it. A split product begins with row 0.
     const ROW_BLOCK: usize = 1;
 

@@ -1,21 +1,13 @@
 //! SpMV on Serial and Threads: one task per block of rows.
 
-use super::{CrsMatrix, RowProduct, Spmv};
+use super::{CrsMatrix, RowProduct, Spmv, StoredValue};
 use crate::blas::Reductions;
 use crate::error::{check_at_least, check_length};
-use crate::space::{Item, Threads, prefetch};
+use crate::space::{Item, Threads};
 use crate::{Error, Result};
 use rayon::prelude::*;
-use std::ops::Range;
 
-/// Distance of the software prefetch of values and columns, in entries. The hardware prefetcher stops at page boundaries.
-const PREFETCH_DISTANCE: usize = 512;
-
-/// Independent sums per row, so that an addition need not wait for the one before. (One sum keeps a Zen 3 core at
-/// 0.75 of its triad bandwidth, four bring it to 1.1.)
-const WAYS: usize = 4;
-
-impl<V: HostValue> Spmv<V> for Threads {
+impl<V: StoredValue> Spmv<V> for Threads {
     const ROW_BLOCK: usize = Threads::CHUNK;
 
     fn spmv(&self, a: &CrsMatrix<V>, x: &[f64], y: &mut [f64]) -> Result<()> {
@@ -70,95 +62,6 @@ pub(in crate::sparse) fn dot_of_pieces(
         scalars[slot] = partials[..end].iter().sum();
     }
     Ok(())
-}
-
-/// A type of values in products on a host. The loops over the rows of a block are compiled with this library for each type, so that a
-/// program built without optimisation runs them as fast as the profile of the library says.
-pub trait HostValue: Item + Into<f64> {
-    /// y = A x over the rows from `first` on, one for each item of y.
-    #[doc(hidden)]
-    fn rows(a: &CrsMatrix<Self>, first: usize, x: &[f64], y: &mut [f64]);
-
-    /// y = A x over the rows from `first` on; returns their share of x.y.
-    #[doc(hidden)]
-    fn rows_dot(a: &CrsMatrix<Self>, first: usize, x: &[f64], y: &mut [f64]) -> f64;
-}
-
-macro_rules! host_values {
-    ($($value:ty),*) => {$(
-        impl HostValue for $value {
-            #[inline(never)]
-            fn rows(a: &CrsMatrix<Self>, first: usize, x: &[f64], y: &mut [f64]) {
-                multiply(a, first, x, y.len(), |i, sum| y[i] = sum);
-            }
-
-            #[inline(never)]
-            fn rows_dot(a: &CrsMatrix<Self>, first: usize, x: &[f64], y: &mut [f64]) -> f64 {
-                let mut dot = 0.0;
-                multiply(a, first, x, y.len(), |i, sum| {
-                    y[i] = sum;
-                    dot += sum * x[first + i];
-                });
-                dot
-            }
-        }
-    )*};
-}
-host_values!(u8, u16, u32, i32, f32, f64);
-
-/// Hands the product of each row `first + i`, `i` in `0..rows`, to `store(i, sum)`.
-#[inline(always)]
-fn multiply<V: Item + Into<f64>>(
-    a: &CrsMatrix<V>,
-    first: usize,
-    x: &[f64],
-    rows: usize,
-    mut store: impl FnMut(usize, f64),
-) {
-    let (entries, values, x) = (a.graph().entries(), a.values(), &x[..a.graph().columns()]);
-    let row_map = &a.graph().row_map()[first..=first + rows];
-    let mut start = row_map[0] as usize;
-    for (i, &end) in row_map[1..].iter().enumerate() {
-        let row = start..end as usize;
-        fetch_ahead(entries, values, row.clone());
-        start = row.end;
-        store(i, row_sum(&entries[row.clone()], &values[row], x));
-    }
-}
-
-/// Prefetches what lies [`PREFETCH_DISTANCE`] behind a row. A cache line holds 8 values in f64 and 16 columns.
-#[inline(always)]
-pub(in crate::sparse) fn fetch_ahead<V: Item>(entries: &[u32], values: &[V], row: Range<usize>) {
-    for at in row.step_by(16) {
-        prefetch(values, at + PREFETCH_DISTANCE);
-        prefetch(values, at + PREFETCH_DISTANCE + 8);
-        prefetch(entries, at + PREFETCH_DISTANCE);
-    }
-}
-
-/// The product of a row.
-#[inline(always)]
-pub(in crate::sparse) fn row_sum<V: Item + Into<f64>>(columns: &[u32], values: &[V], x: &[f64]) -> f64 {
-    row_sum_of(columns, values, |column| x[column])
-}
-
-/// The product of a row with the numbers of its columns.
-#[inline(always)]
-pub(in crate::sparse) fn row_sum_of<V: Item + Into<f64>>(
-    columns: &[u32],
-    values: &[V],
-    x: impl Fn(usize) -> f64,
-) -> f64 {
-    let (columns, last_columns) = columns.as_chunks::<WAYS>();
-    let (terms, last_terms) = values.as_chunks::<WAYS>();
-    let mut sums = [0.0; WAYS];
-    for (columns, terms) in columns.iter().zip(terms) {
-        for way in 0..WAYS {
-            sums[way] += terms[way].into() * x(columns[way] as usize);
-        }
-    }
-    let rest = last_columns.iter().zip(last_terms).map(|(&column, &value)| value.into() * x(column as usize));
-    (sums[0] + sums[1]) + (sums[2] + sums[3]) + rest.sum::<f64>()
 }
 
 fn check<V: Item>(operation: &'static str, a: &CrsMatrix<V>, x: &[f64], y: &[f64]) -> Result<()> {

@@ -9,14 +9,10 @@ mod cuda;
 mod host;
 mod lanes;
 
-#[cfg(feature = "cuda")]
-pub use cuda::DeviceValue;
-
-pub use host::HostValue;
-pub(super) use host::{dot_of_pieces, fetch_ahead, row_sum, row_sum_of};
+pub(super) use host::dot_of_pieces;
 pub use lanes::Lanes;
 
-use super::{CrsMatrix, RowProduct};
+use super::{CrsMatrix, RowProduct, StoredValue};
 use crate::Result;
 use crate::blas::Blas;
 use crate::space::{Item, Slice};

@@ -5,7 +5,7 @@ use crate::Result;
 use crate::error::check_at_least;
 use crate::space::Threads;
 use crate::sparse::CrsMatrix;
-use crate::sparse::spmv::{fetch_ahead, row_sum_of};
+use crate::sparse::value::{fetch_ahead, row_sum_of};
 use rayon::prelude::*;
 
 /// Rows per task. Groups of no more rows are computed by the calling thread.

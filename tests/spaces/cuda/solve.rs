@@ -9,7 +9,7 @@ use minifenl::solve::{
     SolveInfo, cg, cg_single_launch,
 };
 use minifenl::space::{Array, Cuda, CudaMemory, ExecutionSpace, MemorySpace, Serial};
-use minifenl::sparse::{CrsMatrix, DeviceValue, Format, Operator, Spmv};
+use minifenl::sparse::{CrsMatrix, Format, Operator, Spmv, StoredValue};
 use minifenl::{Error, Result};
 use std::ops::Sub;
 
@@ -64,7 +64,7 @@ fn solve<S: CgSteps>(
 }
 
 /// Solves by every format, by kernels and at once, and hands each result over with a name.
-fn each<V: DeviceValue>(
+fn each<V: StoredValue>(
     space: &Cuda,
     a: &CrsMatrix<V, CudaMemory>,
     b: &[f64],
@@ -85,7 +85,7 @@ fn each<V: DeviceValue>(
     }
 }
 
-fn agrees<V: DeviceValue>(space: &Cuda, a: &CrsMatrix<V>, tolerance: f64) {
+fn agrees<V: StoredValue>(space: &Cuda, a: &CrsMatrix<V>, tolerance: f64) {
     let params = CgParams { tolerance, ..PARAMS };
     let n = a.graph().rows();
     let b = wave(n, 0.77);

@@ -5,7 +5,7 @@ use minifenl::blas::Reductions;
 use minifenl::space::cuda::CudaMemory;
 use minifenl::space::{Cuda, CudaArray, ExecutionSpace, Serial};
 use minifenl::sparse::{
-    CrsGraph, CrsMatrix, DeviceCrs, DeviceValue, Format, Lanes, Operator, RowProduct, SlicedEll, Spmv,
+    CrsGraph, CrsMatrix, DeviceCrs, Format, Lanes, Operator, RowProduct, SlicedEll, Spmv, StoredValue,
 };
 use std::ops::Range;
 use std::sync::Arc;
@@ -97,7 +97,7 @@ pub fn single(a: &CrsMatrix) -> CrsMatrix<f32> {
     single
 }
 
-fn by_lanes<V: DeviceValue>(space: &Cuda, a: &CrsMatrix<V>) {
+fn by_lanes<V: StoredValue>(space: &Cuda, a: &CrsMatrix<V>) {
     let (rows, columns) = (a.graph().rows(), a.graph().columns());
     let (x, there) = (wave(columns.max(rows), 0.31), a.upload(space).unwrap());
     let x_there = space.upload(&x).unwrap();
@@ -184,7 +184,7 @@ fn products_with_dots_agree_with_serial() {
 }
 
 /// A copy of a matrix in a format.
-pub fn stored<V: DeviceValue>(space: &Cuda, format: Format, a: &CrsMatrix<V, CudaMemory>) -> Box<dyn Operator<Cuda>> {
+pub fn stored<V: StoredValue>(space: &Cuda, format: Format, a: &CrsMatrix<V, CudaMemory>) -> Box<dyn Operator<Cuda>> {
     if format == Format::Crs {
         return Box::new(DeviceCrs::from(a.try_clone().unwrap()));
     }
@@ -194,7 +194,7 @@ pub fn stored<V: DeviceValue>(space: &Cuda, format: Format, a: &CrsMatrix<V, Cud
 }
 
 /// y = A x in a format.
-pub fn spmv<V: DeviceValue>(
+pub fn spmv<V: StoredValue>(
     space: &Cuda,
     format: Format,
     a: &CrsMatrix<V, CudaMemory>,
@@ -209,7 +209,7 @@ pub fn spmv<V: DeviceValue>(
     slices.spmv(space, x, y).unwrap();
 }
 
-fn by_formats<V: DeviceValue>(space: &Cuda, a: &CrsMatrix<V>, formats: &[Format]) {
+fn by_formats<V: StoredValue>(space: &Cuda, a: &CrsMatrix<V>, formats: &[Format]) {
     let (rows, columns) = (a.graph().rows(), a.graph().columns());
     let (x, there) = (wave(columns.max(rows), 0.31), a.upload(space).unwrap());
     let x_there = space.upload(&x).unwrap();

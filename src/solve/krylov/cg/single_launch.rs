@@ -15,7 +15,7 @@ use crate::solve::kernel_files::CG_AT_ONCE;
 use crate::space::cuda::CudaMemory;
 use crate::space::cuda::{Grid, arguments};
 use crate::space::{Cuda, CudaArray};
-use crate::sparse::{CrsMatrix, DeviceValue};
+use crate::sparse::{CrsMatrix, StoredValue};
 
 /// Most blocks whose sums the kernel reads.
 const BLOCKS: usize = 160;
@@ -57,7 +57,7 @@ struct Layout {
 
 impl Layout {
     /// `None` where the system is too large.
-    fn new<V: DeviceValue>(space: &Cuda, rows: usize, nnz: usize) -> Result<Option<Self>> {
+    fn new<V: StoredValue>(space: &Cuda, rows: usize, nnz: usize) -> Result<Option<Self>> {
         if rows == 0 {
             return Ok(None);
         }
@@ -94,7 +94,7 @@ impl Cuda {
     ///
     /// # Errors
     /// A failure of the device.
-    pub fn single_launch_of<'a, V: DeviceValue>(
+    pub fn single_launch_of<'a, V: StoredValue>(
         &self,
         a: &'a CrsMatrix<V, CudaMemory>,
     ) -> Result<Option<Box<SingleLaunch<'a, Cuda>>>> {
@@ -109,7 +109,7 @@ impl Cuda {
 
 impl Layout {
     /// Launches the kernel.
-    fn iterate<V: DeviceValue>(
+    fn iterate<V: StoredValue>(
         &self,
         space: &Cuda,
         a: &CrsMatrix<V, CudaMemory>,

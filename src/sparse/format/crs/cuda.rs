@@ -6,30 +6,30 @@ use crate::space::ExecutionSpace;
 use crate::space::cuda::{Argument, Cuda, CudaArray, CudaMemory, Grid, arguments};
 use crate::sparse::format::slices::verdict;
 use crate::sparse::kernel_files::SLICES;
-use crate::sparse::{CrsMatrix, DeviceValue, FormatCopy, Lanes, Operator, RowProduct};
+use crate::sparse::{CrsMatrix, FormatCopy, Lanes, Operator, RowProduct, StoredValue};
 
 /// A matrix in CRS on a GPU, and how many threads share a row of its products.
 #[derive(Debug)]
-pub struct DeviceCrs<V: DeviceValue = f64> {
+pub struct DeviceCrs<V: StoredValue = f64> {
     /// The matrix.
     pub matrix: CrsMatrix<V, CudaMemory>,
     /// Threads per row; `None`: as many as suit the mean row.
     pub lanes: Option<Lanes>,
 }
 
-impl<V: DeviceValue> From<CrsMatrix<V, CudaMemory>> for DeviceCrs<V> {
+impl<V: StoredValue> From<CrsMatrix<V, CudaMemory>> for DeviceCrs<V> {
     fn from(matrix: CrsMatrix<V, CudaMemory>) -> Self {
         DeviceCrs { matrix, lanes: None }
     }
 }
 
-impl<V: DeviceValue> DeviceCrs<V> {
+impl<V: StoredValue> DeviceCrs<V> {
     fn lanes(&self) -> Lanes {
         self.lanes.unwrap_or_else(|| Lanes::of_matrix(&self.matrix))
     }
 }
 
-impl<V: DeviceValue> Operator<Cuda> for DeviceCrs<V> {
+impl<V: StoredValue> Operator<Cuda> for DeviceCrs<V> {
     fn rows(&self) -> usize {
         self.matrix.graph().rows()
     }

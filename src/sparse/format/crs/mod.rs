@@ -7,11 +7,11 @@ mod cuda;
 pub use cuda::DeviceCrs;
 
 use super::copy::Maker;
-use super::slices::{StoredValue, first_fault, not_stored};
+use super::slices::{first_fault, not_stored};
 use crate::Result;
 use crate::blas::Blas;
 use crate::space::{Item, Slice, Threads};
-use crate::sparse::{CrsMatrix, FormatCopy, Operator, Precision, RowProduct, Spmv};
+use crate::sparse::{CrsMatrix, FormatCopy, Operator, Precision, RowProduct, Spmv, StoredValue};
 use crate::{LocalOrdinal, RowOffset};
 use rayon::prelude::*;
 

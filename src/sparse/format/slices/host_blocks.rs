@@ -11,9 +11,9 @@
 use super::host_layout::Table;
 use super::host_rows::{Rows, prefetch_vector, vector};
 use super::host_unions::{LISTED, SLICE};
-use super::stored_value::StoredValue;
 use crate::space::prefetch;
-use crate::sparse::spmv::row_sum;
+use crate::sparse::StoredValue;
+use crate::sparse::value::row_sum;
 
 /// y = A x over the rows from `first` on: one for each item of y.
 #[inline(always)]

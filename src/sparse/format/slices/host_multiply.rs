@@ -3,7 +3,7 @@
 use super::host_blocks;
 use super::host_rows::Rows;
 use super::host_unions::SLICE;
-use super::stored_value::StoredValue;
+use crate::sparse::StoredValue;
 use multiversion::multiversion;
 
 /// Sums of x.y of neighbouring rows that are kept apart.

@@ -9,10 +9,10 @@
 use super::host_layout::{HostLayout, Table};
 use super::host_sweep_layout::SweepLayout;
 use super::host_unions::{LISTED, SLICE};
-use super::stored_value::StoredValue;
 use crate::space::{prefetch, prefetch_l2};
 use crate::sparse::CrsGraph;
-use crate::sparse::spmv::row_sum;
+use crate::sparse::StoredValue;
+use crate::sparse::value::row_sum;
 
 /// Distances of the software prefetch into the first and the second level of the cache, in values. The first level alone has too few
 /// outstanding lines for the rate of the memory.

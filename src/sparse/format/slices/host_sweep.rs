@@ -12,7 +12,7 @@
 use super::host_multiply::{WAYS, add_products, sum_of_ways};
 use super::host_rows::{Rows, prefetch_vector, vector};
 use super::host_unions::SLICE;
-use super::stored_value::StoredValue;
+use crate::sparse::StoredValue;
 use multiversion::multiversion;
 
 /// Rows of a product, which one thread computes.

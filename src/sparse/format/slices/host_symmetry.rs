@@ -6,7 +6,7 @@ use super::host_layout::Table;
 use super::host_rows::vector;
 use super::host_unions::SLICE;
 use super::host_update::{Found, Pair, Turned, Update};
-use super::stored_value::StoredValue;
+use crate::sparse::StoredValue;
 use std::ops::Range;
 
 /// Relative difference of two mirrored entries that counts as rounding of an assembly, in units of the row's largest value.

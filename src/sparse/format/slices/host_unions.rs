@@ -3,11 +3,10 @@
 //! A slice whose rows have the same union as those of the slice before costs one comparison per entry.
 
 use crate::sparse::CrsGraph;
+pub(super) use crate::sparse::value::SLICE;
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// Rows of a slice.
-pub(super) const SLICE: usize = 32;
 /// Sentinel: the slice has no offset table.
 pub(super) const LISTED: u32 = u32::MAX;
 /// Slices that are laid out by one task.

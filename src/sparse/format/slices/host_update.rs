@@ -11,11 +11,12 @@
 //! entry, columns only of rows that lack an offset of their table, and writes the stored values. Values of blocks are read again from
 //! the cache to be compared.
 
+use super::faults::not_stored;
 use super::host_layout::{HostLayout, Table};
 use super::host_unions::{LISTED, SLICE, WIDEST};
-use super::stored_value::{StoredValue, not_stored};
 use crate::space::{Threads, even_bounds, prefetch, split_at};
 use crate::sparse::CrsMatrix;
+use crate::sparse::StoredValue;
 use crate::{Error, Result};
 use multiversion::multiversion;
 use rayon::prelude::*;

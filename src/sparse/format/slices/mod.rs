@@ -2,6 +2,7 @@
 //! registers, GPUs for warps ([`SlicedEll`]).
 
 mod copies;
+mod faults;
 mod host_blocks;
 mod host_layout;
 mod host_multiply;
@@ -23,14 +24,13 @@ mod slice_layout;
 mod sliced_ell;
 #[cfg(feature = "cuda")]
 mod sliced_operator;
-mod stored_value;
 
 pub(super) use copies::{PATTERN, SYMMETRIC};
+pub(super) use faults::{first_fault, not_stored};
 #[cfg(feature = "cuda")]
 pub(crate) use sliced_ell::RowLayout;
 #[cfg(feature = "cuda")]
 pub use sliced_ell::{SliceArrays, SlicedEll};
-pub(super) use stored_value::{StoredValue, first_fault, not_stored};
 #[cfg(feature = "cuda")]
 pub(super) use {
     slice_layout::{SliceLayout, WIDEST},

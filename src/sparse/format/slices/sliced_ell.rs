@@ -24,7 +24,7 @@ use super::slice_layout::{Columns, SliceLayout};
 use crate::space::ExecutionSpace;
 use crate::space::cuda::{Cuda, CudaArray, CudaMemory, Grid, arguments};
 use crate::sparse::kernel_files::{SLICES, SLICES_SYMMETRIC};
-use crate::sparse::{CrsGraph, CrsMatrix, DeviceValue};
+use crate::sparse::{CrsGraph, CrsMatrix, StoredValue};
 use crate::{Error, Result};
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ const WARPS: u32 = 4;
 /// A matrix in sliced ELL storage. The pattern is laid out once per graph; the values are replaced as often as they
 /// change.
 #[derive(Debug)]
-pub struct SlicedEll<V: DeviceValue> {
+pub struct SlicedEll<V: StoredValue> {
     pub(super) graph: Arc<CrsGraph<CudaMemory>>,
     pub(super) stored: Columns,
     pub(super) layout: Arc<SliceLayout>,
@@ -84,7 +84,7 @@ impl<'a> RowLayout<'a> {
     }
 }
 
-impl<V: DeviceValue> SlicedEll<V> {
+impl<V: StoredValue> SlicedEll<V> {
     /// Lays out a graph in slices, with `symmetric` in halves, on the GPU; the host waits once, for four sizes. The values are arbitrary until the first
     /// [`update`](Self::update). Reads the row offsets and the entries once.
     ///
@@ -141,7 +141,7 @@ impl<V: DeviceValue> SlicedEll<V> {
     /// # Errors
     /// [`Error::Invalid`] when the matrix has another graph; in halves, when it is not symmetric: an entry has no partner, or differs
     /// from it by more than 1e-12 of the row's largest entry (2.4e-7 in f32); for finite values that are too large for f32.
-    pub fn update<W: DeviceValue>(&mut self, space: &Cuda, a: &CrsMatrix<W, CudaMemory>) -> Result<()> {
+    pub fn update<W: StoredValue>(&mut self, space: &Cuda, a: &CrsMatrix<W, CudaMemory>) -> Result<()> {
         // Compares the objects only: a comparison of all columns would cost as much as the update.
         if !Arc::ptr_eq(&self.graph, a.graph()) {
             return Err(Error::Invalid("SlicedEll::update: the matrix has another graph than the slices".into()));

@@ -6,10 +6,10 @@ use crate::Result;
 use crate::error::check_at_least;
 use crate::space::cuda::{Argument, Cuda, CudaArray, CudaMemory, Grid, KernelFile, arguments};
 use crate::sparse::kernel_files::{SLICES, SLICES_SYMMETRIC};
-use crate::sparse::{CrsMatrix, DeviceValue, FormatCopy, Operator, RowProduct};
+use crate::sparse::{CrsMatrix, FormatCopy, Operator, RowProduct, StoredValue};
 use std::ops::Range;
 
-impl<V: DeviceValue> SlicedEll<V> {
+impl<V: StoredValue> SlicedEll<V> {
     /// Computes y = A x, as [`Spmv::spmv`](crate::sparse::Spmv::spmv).
     ///
     /// # Errors
@@ -47,7 +47,7 @@ impl<V: DeviceValue> SlicedEll<V> {
     }
 }
 
-impl<V: DeviceValue> Operator<Cuda> for SlicedEll<V> {
+impl<V: StoredValue> Operator<Cuda> for SlicedEll<V> {
     fn rows(&self) -> usize {
         self.graph.rows()
     }
@@ -85,7 +85,7 @@ impl<V: DeviceValue> Operator<Cuda> for SlicedEll<V> {
     }
 }
 
-impl<V: DeviceValue> FormatCopy<Cuda> for SlicedEll<V> {
+impl<V: StoredValue> FormatCopy<Cuda> for SlicedEll<V> {
     fn update(&mut self, space: &Cuda, a: &CrsMatrix<f64, CudaMemory>) -> Result<bool> {
         SlicedEll::update(self, space, a).map(|()| true)
     }

@@ -1,0 +1,186 @@
+//! Types that the values of a matrix may have: the assembled f64, or those rounded to f32. Sums are f64 for both.
+
+use super::CrsMatrix;
+use crate::space::{Item, prefetch};
+use std::ops::Range;
+
+/// Rows of a slice on a host.
+pub(super) const SLICE: usize = 32;
+
+/// Distance of the software prefetch of values and columns, in entries. The hardware prefetcher stops at page boundaries.
+const PREFETCH_DISTANCE: usize = 512;
+
+/// Independent sums per row, so that an addition need not wait for the one before. (One sum keeps a Zen 3 core at
+/// 0.75 of its triad bandwidth, four bring it to 1.1.)
+const WAYS: usize = 4;
+
+/// A type of stored values. The loops over the rows of a block are compiled with this library for each type, so that a program built
+/// without optimisation runs them as fast as the profile of the library says.
+pub trait StoredValue: Item + Into<f64> {
+    /// Relative spacing of the numbers where they are rounded, 0 where they are not.
+    const EPSILON: f64;
+
+    /// Name of the type in kernel names. The constants below are names of kernels.
+    #[doc(hidden)]
+    const NAME: &'static str;
+    /// In CRS, by [`Lanes`](super::Lanes).
+    #[doc(hidden)]
+    const SPMV: [&'static str; 6];
+    #[doc(hidden)]
+    const SPMV_DOT: [&'static str; 6];
+    /// The same with ghosts that may still be on their way.
+    #[doc(hidden)]
+    const SPMV_DOT_EXCHANGING: [&'static str; 6];
+    /// In slices: pattern and symmetric.
+    #[doc(hidden)]
+    const SLICED: [&'static str; 2];
+    #[doc(hidden)]
+    const SLICED_DOT: [&'static str; 2];
+    #[doc(hidden)]
+    const SLICED_DOT_EXCHANGING: [&'static str; 2];
+
+    /// The nearest number of this type.
+    fn rounded(value: f64) -> Self;
+
+    /// Whether a rounded value has full precision: neither overflow nor underflow. Infinity and NaN stay what they are.
+    fn holds(value: f64, rounded: Self) -> bool;
+
+    /// y = A x over the rows from `first` on, one for each item of y.
+    #[doc(hidden)]
+    fn rows(a: &CrsMatrix<Self>, first: usize, x: &[f64], y: &mut [f64]);
+
+    /// y = A x over the rows from `first` on; returns their share of x.y.
+    #[doc(hidden)]
+    fn rows_dot(a: &CrsMatrix<Self>, first: usize, x: &[f64], y: &mut [f64]) -> f64;
+
+    /// The first `split` items of `one` and the others of `two`. By bits, since the compiler turns a choice of items into gathers.
+    #[doc(hidden)]
+    fn joined(one: &[Self; SLICE], two: &[Self; SLICE], split: usize) -> [Self; SLICE];
+}
+
+/// The kernels of products in CRS, one per number of threads that share a row.
+macro_rules! by_lanes {
+    ($prefix:literal, $name:literal) => {
+        [
+            concat!($prefix, $name, "_1"),
+            concat!($prefix, $name, "_2"),
+            concat!($prefix, $name, "_4"),
+            concat!($prefix, $name, "_8"),
+            concat!($prefix, $name, "_16"),
+            concat!($prefix, $name, "_32"),
+        ]
+    };
+}
+
+macro_rules! stored_value {
+    ($value:ty, $name:literal, $bits:ty, $epsilon:expr) => {
+        impl StoredValue for $value {
+            const EPSILON: f64 = $epsilon;
+            const NAME: &'static str = $name;
+            const SPMV: [&'static str; 6] = by_lanes!("spmv_", $name);
+            const SPMV_DOT: [&'static str; 6] = by_lanes!("spmv_dot_", $name);
+            const SPMV_DOT_EXCHANGING: [&'static str; 6] = by_lanes!("spmv_dot_exchanging_", $name);
+            const SLICED: [&'static str; 2] = [concat!("pattern_", $name), concat!("symmetric_", $name)];
+            const SLICED_DOT: [&'static str; 2] = [concat!("pattern_dot_", $name), concat!("symmetric_dot_", $name)];
+            const SLICED_DOT_EXCHANGING: [&'static str; 2] =
+                [concat!("pattern_dot_exchanging_", $name), concat!("symmetric_dot_exchanging_", $name)];
+
+            #[inline(always)]
+            fn rounded(value: f64) -> Self {
+                value as $value
+            }
+
+            #[inline(always)]
+            fn holds(value: f64, rounded: Self) -> bool {
+                Self::EPSILON == 0.0 || rounded.is_normal() || value == 0.0 || !value.is_finite()
+            }
+
+            #[inline(never)]
+            fn rows(a: &CrsMatrix<Self>, first: usize, x: &[f64], y: &mut [f64]) {
+                multiply(a, first, x, y.len(), |i, sum| y[i] = sum);
+            }
+
+            #[inline(never)]
+            fn rows_dot(a: &CrsMatrix<Self>, first: usize, x: &[f64], y: &mut [f64]) -> f64 {
+                let mut dot = 0.0;
+                multiply(a, first, x, y.len(), |i, sum| {
+                    y[i] = sum;
+                    dot += sum * x[first + i];
+                });
+                dot
+            }
+
+            #[inline(always)]
+            fn joined(one: &[Self; SLICE], two: &[Self; SLICE], split: usize) -> [Self; SLICE] {
+                static MASKS: [$bits; 2 * SLICE] = {
+                    let (mut masks, mut i) = ([0; 2 * SLICE], 0);
+                    while i < SLICE {
+                        masks[i] = <$bits>::MAX;
+                        i += 1;
+                    }
+                    masks
+                };
+                let masks = &MASKS[SLICE - split..][..SLICE];
+                // A loop: a closure would be compiled without the instructions of the caller.
+                let mut joined = [0.0; SLICE];
+                for i in 0..SLICE {
+                    joined[i] = Self::from_bits((one[i].to_bits() & masks[i]) | (two[i].to_bits() & !masks[i]));
+                }
+                joined
+            }
+        }
+    };
+}
+stored_value!(f64, "f64", u64, 0.0);
+stored_value!(f32, "f32", u32, f32::EPSILON as f64);
+
+/// Hands the product of each row `first + i`, `i` in `0..rows`, to `store(i, sum)`.
+#[inline(always)]
+fn multiply<V: Item + Into<f64>>(
+    a: &CrsMatrix<V>,
+    first: usize,
+    x: &[f64],
+    rows: usize,
+    mut store: impl FnMut(usize, f64),
+) {
+    let (entries, values, x) = (a.graph().entries(), a.values(), &x[..a.graph().columns()]);
+    let row_map = &a.graph().row_map()[first..=first + rows];
+    let mut start = row_map[0] as usize;
+    for (i, &end) in row_map[1..].iter().enumerate() {
+        let row = start..end as usize;
+        fetch_ahead(entries, values, row.clone());
+        start = row.end;
+        store(i, row_sum(&entries[row.clone()], &values[row], x));
+    }
+}
+
+/// Prefetches what lies [`PREFETCH_DISTANCE`] behind a row. A cache line holds 8 values in f64 and 16 columns.
+#[inline(always)]
+pub(super) fn fetch_ahead<V: Item>(entries: &[u32], values: &[V], row: Range<usize>) {
+    for at in row.step_by(16) {
+        prefetch(values, at + PREFETCH_DISTANCE);
+        prefetch(values, at + PREFETCH_DISTANCE + 8);
+        prefetch(entries, at + PREFETCH_DISTANCE);
+    }
+}
+
+/// The product of a row.
+#[inline(always)]
+pub(super) fn row_sum<V: Item + Into<f64>>(columns: &[u32], values: &[V], x: &[f64]) -> f64 {
+    row_sum_of(columns, values, |column| x[column])
+}
+
+/// The product of a row with the numbers of its columns.
+#[inline(always)]
+pub(super) fn row_sum_of<V: Item + Into<f64>>(columns: &[u32], values: &[V], x: impl Fn(usize) -> f64) -> f64 {
+    let (columns, last_columns) = columns.as_chunks::<WAYS>();
+    let (terms, last_terms) = values.as_chunks::<WAYS>();
+    let mut sums = [0.0; WAYS];
+    for (columns, terms) in columns.iter().zip(terms) {
+        for way in 0..WAYS {
+            sums[way] += terms[way].into() * x(columns[way] as usize);
+        }
+    }
+    let rest = last_columns.iter().zip(last_terms).map(|(&column, &value)| value.into() * x(column as usize));
+    (sums[0] + sums[1]) + (sums[2] + sums[3]) + rest.sum::<f64>()
+}
