@@ -12,12 +12,10 @@
 use super::Solve;
 use crate::Result;
 use crate::blas::Blas;
-use crate::space::{Array, MemorySpace, Slice};
+use crate::space::{Array, Slice};
 
 /// Cosine of an angle that is a right one up to rounding.
 const ORTHOGONAL: f64 = 1e-14;
-/// Starts without any progress after which the method gives up.
-const STARTS: usize = 3;
 
 /// Solves A x = b from the given x, with 5 vectors.
 pub(super) fn bicgstab<S: Blas>(
@@ -25,37 +23,17 @@ pub(super) fn bicgstab<S: Blas>(
     vectors: &mut [Array<S, f64>],
     observe: &mut dyn FnMut(usize, f64),
 ) -> Result<()> {
-    let [shadow, p, v, r, t] = vectors else { return Err(solve.wrong_workspace()) };
-    let [shadow, p, v, r, t] = [shadow, p, v, r, t].map(S::Memory::slice_mut);
-    let mut vectors = Vectors { shadow, p, v, r, t };
-    let (mut best, mut idle) = (f64::INFINITY, 0);
-    if solve.start()? {
-        return Ok(());
-    }
-    while !solve.residual(vectors.r)? {
-        idle = if solve.info.residual < best { 0 } else { idle + 1 };
-        if idle == STARTS {
-            return Err(solve.not_converged());
-        }
-        best = best.min(solve.info.residual);
-        solve.iterate(&mut vectors, observe)?;
-    }
-    Ok(())
-}
-
-struct Vectors<'a, S: Blas> {
-    shadow: &'a mut Slice<S, f64>,
-    p: &'a mut Slice<S, f64>,
-    v: &'a mut Slice<S, f64>,
-    r: &'a mut Slice<S, f64>,
-    t: &'a mut Slice<S, f64>,
+    solve.from_starts(vectors, |solve, vectors| solve.iterate(vectors, observe))
 }
 
 impl<S: Blas> Solve<'_, '_, S> {
     /// Iterates from r = b - A x to the target, the limit or a breakdown.
-    fn iterate(&mut self, vectors: &mut Vectors<'_, S>, observe: &mut dyn FnMut(usize, f64)) -> Result<()> {
+    fn iterate(
+        &mut self,
+        [r, shadow, p, v, t]: &mut [&mut Slice<S, f64>; 5],
+        observe: &mut dyn FnMut(usize, f64),
+    ) -> Result<()> {
         let (space, n) = (self.space, self.n());
-        let Vectors { shadow, p, v, r, t } = vectors;
         let (p, v, r, t) = (&mut **p, &mut **v, &mut **r, &mut **t);
         space.copy(n, r, shadow)?;
         space.copy(n, r, p)?;

@@ -18,8 +18,6 @@ use std::mem::swap;
 
 /// Part of the longest column of T below which an item of it is 0 up to rounding.
 const DEPENDENT: f64 = 1e-14;
-/// Starts without any progress after which the method gives up.
-const STARTS: usize = 3;
 
 /// Solves A x = b from the given x, with 7 vectors.
 pub(super) fn minres<S: Blas>(
@@ -27,47 +25,22 @@ pub(super) fn minres<S: Blas>(
     vectors: &mut [Array<S, f64>],
     observe: &mut dyn FnMut(usize, f64),
 ) -> Result<()> {
-    let [r, v, old_v, w, old_w, q, t] = vectors else { return Err(solve.wrong_workspace()) };
-    let [r, v, old_v, w, old_w, q, t] = [r, v, old_v, w, old_w, q, t].map(S::Memory::slice_mut);
-    let mut vectors = Vectors { r, v, old_v, w, old_w, q, t };
-    let (mut best, mut idle, mut longest) = (f64::INFINITY, 0, 0.0);
-    if solve.start()? {
-        return Ok(());
-    }
-    while !solve.residual(vectors.r)? {
-        idle = if solve.info.residual < best { 0 } else { idle + 1 };
-        if idle == STARTS {
-            return Err(solve.not_converged());
-        }
-        best = best.min(solve.info.residual);
-        vectors = solve.lanczos(vectors, &mut longest, observe)?;
-    }
-    Ok(())
-}
-
-struct Vectors<'a, S: Blas> {
-    r: &'a mut Slice<S, f64>,
-    v: &'a mut Slice<S, f64>,
-    old_v: &'a mut Slice<S, f64>,
-    w: &'a mut Slice<S, f64>,
-    old_w: &'a mut Slice<S, f64>,
-    q: &'a mut Slice<S, f64>,
-    t: &'a mut Slice<S, f64>,
+    let mut longest = 0.0;
+    solve.from_starts(vectors, |solve, vectors| solve.lanczos(vectors, &mut longest, observe))
 }
 
 impl<S: Blas> Solve<'_, '_, S> {
     /// Iterates from r = b - A x to the target, the limit, or the end of the Krylov space. `longest`: norm of the longest column of T
     /// so far.
-    fn lanczos<'v>(
+    fn lanczos(
         &mut self,
-        vectors: Vectors<'v, S>,
+        [r, v, old_v, w, old_w, q, t]: &mut [&mut Slice<S, f64>; 7],
         longest: &mut f64,
         observe: &mut dyn FnMut(usize, f64),
-    ) -> Result<Vectors<'v, S>> {
+    ) -> Result<()> {
         let (space, n) = (self.space, self.n());
-        let Vectors { mut r, mut v, mut old_v, mut w, mut old_w, mut q, mut t } = vectors;
         space.copy(n, r, v)?;
-        for zero in [&mut *old_v, &mut *w, &mut *old_w] {
+        for zero in [&mut **old_v, &mut **w, &mut **old_w] {
             space.fill(n, 0.0, zero)?;
         }
         let mut square = self.info.residual * self.info.residual;
@@ -95,11 +68,11 @@ impl<S: Blas> Solve<'_, '_, S> {
             eta *= -s;
             // w = q / a1, as old w takes its place.
             space.axpby(n, 1.0 / a1, q, 0.0, q, old_w)?;
-            swap(&mut w, &mut old_w);
+            swap(w, old_w);
             space.axpy(n, along, w, self.x)?;
             let k = if next > 0.0 { c * eta / next } else { 0.0 };
             space.axpby(n, s * s, r, k, t, q)?;
-            swap(&mut r, &mut q);
+            swap(r, q);
             square = (s.powi(4) * square + 2.0 * s * s * k * rv + k * k * vv).max(0.0);
             self.finite("r.r", square)?;
             self.info.iterations += 1;
@@ -110,10 +83,10 @@ impl<S: Blas> Solve<'_, '_, S> {
             }
             (old_g, g, above) = (g, next, next);
             // old v, v = v, t
-            swap(&mut old_v, &mut v);
-            swap(&mut v, &mut t);
+            swap(old_v, v);
+            swap(v, t);
         }
-        Ok(Vectors { r, v, old_v, w, old_w, q, t })
+        Ok(())
     }
 
     /// z = M^-1 v; returns the square root of z.v, and r.v and v.v.

@@ -22,6 +22,9 @@ use crate::space::{Array, MemorySpace, Slice};
 use crate::{Error, Result};
 pub(crate) use workspace::KrylovWorkspace;
 
+/// Starts without any progress after which a method gives up.
+const STARTS: usize = 3;
+
 /// A system with the scratch of its solve and the numbers so far.
 struct Solve<'a, 'x, S: Blas> {
     space: &'x S,
@@ -50,6 +53,29 @@ impl<'a, 'x, S: Blas> Solve<'a, 'x, S> {
             self.info.reason = Reason::Zero;
         }
         Ok(self.info.reason == Reason::Zero)
+    }
+
+    /// Solves with K vectors, of which the first one holds b - A x: calls `iterate` from x again until b - A x has reached the target.
+    fn from_starts<const K: usize>(
+        &mut self,
+        vectors: &mut [Array<S, f64>],
+        mut iterate: impl FnMut(&mut Self, &mut [&mut Slice<S, f64>; K]) -> Result<()>,
+    ) -> Result<()> {
+        let vectors: &mut [_; K] = vectors.try_into().map_err(|_| self.wrong_workspace())?;
+        let mut vectors = vectors.each_mut().map(S::Memory::slice_mut);
+        let (mut best, mut idle) = (f64::INFINITY, 0);
+        if self.start()? {
+            return Ok(());
+        }
+        while !self.residual(vectors[0])? {
+            idle = if self.info.residual < best { 0 } else { idle + 1 };
+            if idle == STARTS {
+                return Err(self.not_converged());
+            }
+            best = best.min(self.info.residual);
+            iterate(self, &mut vectors)?;
+        }
+        Ok(())
     }
 
     /// Number of unknowns of this rank.
