@@ -4,45 +4,9 @@
 //! fastest index of `to` are written in order, and read with the stride of `from`; a GPU (`cuda/remap.rs`) turns tiles of 32 x 32 items
 //! where the fastest indices differ.
 
-use super::{ExecutionSpace, Item, Layout, MemorySpace, Strided, Threads, View, ViewMut, check_apart};
+use super::{Item, Layout, Strided, Threads, View, ViewMut, check_apart};
 use crate::{Error, Result};
 use rayon::prelude::*;
-
-/// A space that copies between views of its memory.
-pub trait Remap: ExecutionSpace {
-    /// Copies as [`remap`].
-    ///
-    /// # Errors
-    /// As there.
-    fn remap<T: Item, const R: usize>(
-        &self,
-        from: &Strided<<Self::Memory as MemorySpace>::Shared<'_, T>, R>,
-        to: &mut Strided<<Self::Memory as MemorySpace>::Unique<'_, T>, R>,
-    ) -> Result<()>;
-}
-
-/// Copies a view to another one of the same extents, on any space; on a GPU views have at most 6 indices of an extent above 1, or 5 with
-/// items of several words. The result does not depend on the number of threads.
-///
-/// ```
-/// use minifenl::space::{Layout, Serial, View, ViewMut, remap};
-///
-/// let (right, mut left) = ([1, 2, 3, 4, 5, 6], [0; 6]);
-/// remap(&Serial, &View::new(&right, [2, 3], Layout::Right)?, &mut ViewMut::new(&mut left, [2, 3], Layout::Left)?)?;
-/// assert_eq!(left, [1, 4, 2, 5, 3, 6]);
-/// # Ok::<(), minifenl::Error>(())
-/// ```
-///
-/// # Errors
-/// [`Error::Shape`] for other extents, [`Error::Invalid`] if two items of `to` may share their place or a GPU does not take so many
-/// indices; a device's failure.
-pub fn remap<S: Remap, T: Item, const R: usize>(
-    space: &S,
-    from: &Strided<<S::Memory as MemorySpace>::Shared<'_, T>, R>,
-    to: &mut Strided<<S::Memory as MemorySpace>::Unique<'_, T>, R>,
-) -> Result<()> {
-    space.remap(from, to)
-}
 
 /// The indices of two views in the order of the second one in memory.
 pub(super) struct Order<const R: usize> {
@@ -92,8 +56,13 @@ impl<const R: usize> Order<R> {
     }
 }
 
-impl Remap for Threads {
-    fn remap<T: Item, const R: usize>(&self, from: &View<'_, T, R>, to: &mut ViewMut<'_, T, R>) -> Result<()> {
+impl Threads {
+    /// As [`remap`](super::remap()).
+    pub(super) fn copy_view<T: Item, const R: usize>(
+        &self,
+        from: &View<'_, T, R>,
+        to: &mut ViewMut<'_, T, R>,
+    ) -> Result<()> {
         let Order { order, extents, from: steps, to: strides } = Order::of(from, to)?;
         if extents.contains(&0) {
             return Ok(());
@@ -134,7 +103,7 @@ impl Remap for Threads {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::space::{Serial, Threads};
+    use crate::space::{Serial, Threads, remap};
 
     /// Numbers `[i, j, k, l]` in one layout, remapped to the other one and to strides with gaps, by a plain loop.
     #[test]

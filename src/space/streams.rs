@@ -26,13 +26,13 @@
 //! # Ok::<(), minifenl::Error>(())
 //! ```
 
-use super::{ExecutionSpace, Item, Slice, Threads, memory::try_zeroed};
+use super::{ExecutionSpace, Item, MemorySpace, Slice, Strided, Threads, View, ViewMut, memory::try_zeroed};
 use crate::Result;
 use crate::error::check_at_least;
 use std::fmt::Debug;
 use std::ops::DerefMut;
 
-/// A space with forks and asynchronous copies.
+/// A space with forks, asynchronous copies and copies between views.
 pub trait Streams: ExecutionSpace {
     /// Host memory that copies read and write directly.
     type Staging<T: Item>: Debug + DerefMut<Target = [T]>;
@@ -75,6 +75,39 @@ pub trait Streams: ExecutionSpace {
     /// # Errors
     /// A failure of that work.
     fn is_done(&self) -> Result<bool>;
+
+    /// Copies as [`remap`].
+    ///
+    /// # Errors
+    /// As there.
+    fn remap<T: Item, const R: usize>(
+        &self,
+        from: &Strided<<Self::Memory as MemorySpace>::Shared<'_, T>, R>,
+        to: &mut Strided<<Self::Memory as MemorySpace>::Unique<'_, T>, R>,
+    ) -> Result<()>;
+}
+
+/// Copies a view to another one of the same extents, on any space; on a GPU views have at most 6 indices of an extent above 1, or 5 with
+/// items of several words. The result does not depend on the number of threads.
+///
+/// ```
+/// use minifenl::space::{Layout, Serial, View, ViewMut, remap};
+///
+/// let (right, mut left) = ([1, 2, 3, 4, 5, 6], [0; 6]);
+/// remap(&Serial, &View::new(&right, [2, 3], Layout::Right)?, &mut ViewMut::new(&mut left, [2, 3], Layout::Left)?)?;
+/// assert_eq!(left, [1, 4, 2, 5, 3, 6]);
+/// # Ok::<(), minifenl::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::Shape`](crate::Error::Shape) for other extents, [`Error::Invalid`](crate::Error::Invalid) if two items of `to` may share their place or a GPU does not take so many
+/// indices; a device's failure.
+pub fn remap<S: Streams, T: Item, const R: usize>(
+    space: &S,
+    from: &Strided<<S::Memory as MemorySpace>::Shared<'_, T>, R>,
+    to: &mut Strided<<S::Memory as MemorySpace>::Unique<'_, T>, R>,
+) -> Result<()> {
+    space.remap(from, to)
 }
 
 impl Streams for Threads {
@@ -108,5 +141,9 @@ impl Streams for Threads {
 
     fn is_done(&self) -> Result<bool> {
         Ok(true)
+    }
+
+    fn remap<T: Item, const R: usize>(&self, from: &View<'_, T, R>, to: &mut ViewMut<'_, T, R>) -> Result<()> {
+        self.copy_view(from, to)
     }
 }

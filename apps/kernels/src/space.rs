@@ -8,7 +8,7 @@ use crate::native::{DeviceLoops, HostLoops, Native};
 use crate::peers::{DeviceLibraries, HostLibraries, Peers};
 use minifenl::run::Job;
 use minifenl::solve::CgSteps;
-use minifenl::space::{Cuda, Loops, Remap, Streams, Teams, Threads};
+use minifenl::space::{Cuda, Loops, Streams, Teams, Threads};
 use minifenl::sparse::Spmv;
 
 /// A space that runs every function of the suite.
@@ -16,7 +16,6 @@ pub trait Space:
     Job
     + CgSteps
     + Spmv
-    + Remap
     + Streams
     + Teams<RowProduct>
     + Loops<Add>

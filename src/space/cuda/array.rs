@@ -1,6 +1,6 @@
 //! Arrays in device memory. Allocation and release are stream-ordered: they take effect in the order of the stream's work.
 
-use super::error::{OrDevice, failed};
+use super::error::{checked, failed};
 use super::stream::Stream;
 use crate::faults::{self, Kind};
 use crate::space::Item;
@@ -56,7 +56,7 @@ impl<T: Item> CudaArray<T> {
             return Ok(());
         }
         // SAFETY: inside the array; any bytes are a number, and the zero of an `Item` is all zero bytes.
-        unsafe { result::memset_d8_async(self.pointer, byte, self.bytes(), stream.handle) }.or_device("cuMemsetD8Async")
+        checked(unsafe { result::memset_d8_async(self.pointer, byte, self.bytes(), stream.handle) }, "cuMemsetD8Async")
     }
 
     /// Copies the first `count` items of an array; both have as many. The context is current.
@@ -66,8 +66,10 @@ impl<T: Item> CudaArray<T> {
         }
         assert!(count <= self.len.min(from.len));
         // SAFETY: both arrays are long enough, as asserted.
-        unsafe { result::memcpy_dtod_async(self.pointer, from.pointer, count * size_of::<T>(), stream.handle) }
-            .or_device("cuMemcpyDtoDAsync")
+        checked(
+            unsafe { result::memcpy_dtod_async(self.pointer, from.pointer, count * size_of::<T>(), stream.handle) },
+            "cuMemcpyDtoDAsync",
+        )
     }
 
     /// Copies the array on the device, after the work enqueued so far.

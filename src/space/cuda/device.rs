@@ -1,6 +1,6 @@
 //! One GPU: its context and its loaded kernels.
 
-use super::error::{OrDevice, before, made};
+use super::error::{before, checked, made};
 use super::kernels::Modules;
 use super::probe::{DeviceInfo, devices};
 use crate::error::count;
@@ -52,7 +52,7 @@ impl Device {
     }
 
     fn open(info: DeviceInfo) -> Result<Self> {
-        let handle = result::device::get(info.ordinal as i32).or_device("cuDeviceGet")?;
+        let handle = checked(result::device::get(info.ordinal as i32), "cuDeviceGet")?;
         before("cuDevicePrimaryCtxRetain")?;
         // SAFETY: the handle comes from the driver; `drop` releases what is retained here.
         let context = made(unsafe { result::primary_ctx::retain(handle) }, "cuDevicePrimaryCtxRetain")?;
@@ -71,8 +71,10 @@ impl Device {
         let mut all = u64::MAX;
         let threshold = PoolAttribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
         // SAFETY: the pool belongs to the device; the attribute is a 64-bit number.
-        unsafe { sys::cuMemPoolSetAttribute(self.pool()?, threshold, (&raw mut all).cast()) }
-            .or_device("cuMemPoolSetAttribute")
+        checked(
+            unsafe { sys::cuMemPoolSetAttribute(self.pool()?, threshold, (&raw mut all).cast()).result() },
+            "cuMemPoolSetAttribute",
+        )
     }
 
     /// Makes the context current on this thread, as every call into the driver requires.
@@ -90,7 +92,7 @@ impl Device {
     /// Returns a device attribute.
     pub(super) fn attribute(&self, which: Attribute) -> Result<i32> {
         // SAFETY: the handle comes from the driver.
-        unsafe { result::device::get_attribute(self.handle, which) }.or_device("cuDeviceGetAttribute")
+        checked(unsafe { result::device::get_attribute(self.handle, which) }, "cuDeviceGetAttribute")
     }
 
     /// Returns the free and the total bytes of device memory. Memory that this process keeps for its next arrays is free.
@@ -99,7 +101,7 @@ impl Device {
     /// [`Error::Device`] if the driver fails.
     pub fn memory(&self) -> Result<(u64, u64)> {
         self.bind()?;
-        let (free, total) = result::mem_get_info().or_device("cuMemGetInfo")?;
+        let (free, total) = checked(result::mem_get_info(), "cuMemGetInfo")?;
         let reserved = self.pool_attribute(PoolAttribute::CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT)?;
         Ok((free as u64 + reserved.saturating_sub(self.used_bytes()?), total as u64))
     }
@@ -127,20 +129,24 @@ impl Device {
     pub fn reset_peak(&self) -> Result<()> {
         let (mut zero, which) = (0u64, PoolAttribute::CU_MEMPOOL_ATTR_USED_MEM_HIGH);
         // SAFETY: as in `keep_pool_memory`.
-        unsafe { sys::cuMemPoolSetAttribute(self.pool()?, which, (&raw mut zero).cast()) }
-            .or_device("cuMemPoolSetAttribute")
+        checked(
+            unsafe { sys::cuMemPoolSetAttribute(self.pool()?, which, (&raw mut zero).cast()).result() },
+            "cuMemPoolSetAttribute",
+        )
     }
 
     fn pool(&self) -> Result<sys::CUmemoryPool> {
         // SAFETY: the handle comes from the driver.
-        unsafe { result::device::get_default_mem_pool(self.handle) }.or_device("cuDeviceGetDefaultMemPool")
+        checked(unsafe { result::device::get_default_mem_pool(self.handle) }, "cuDeviceGetDefaultMemPool")
     }
 
     fn pool_attribute(&self, which: PoolAttribute) -> Result<u64> {
         let mut bytes = 0u64;
         // SAFETY: as in `keep_pool_memory`.
-        unsafe { sys::cuMemPoolGetAttribute(self.pool()?, which, (&raw mut bytes).cast()) }
-            .or_device("cuMemPoolGetAttribute")?;
+        checked(
+            unsafe { sys::cuMemPoolGetAttribute(self.pool()?, which, (&raw mut bytes).cast()).result() },
+            "cuMemPoolGetAttribute",
+        )?;
         Ok(bytes)
     }
 }

@@ -5,11 +5,6 @@ use crate::faults::{self, Kind};
 use cudarc::driver::DriverError;
 use cudarc::driver::sys::CUresult;
 
-/// Converts a failure to [`Error::Device`] with the name of the operation.
-pub(super) trait OrDevice<T> {
-    fn or_device(self, operation: &str) -> crate::Result<T>;
-}
-
 /// Fails if a test wants the next call to. Stands before a call that makes something, whose result is converted by [`made`].
 pub(super) fn before(operation: &str) -> crate::Result<()> {
     let result = if faults::fails(Kind::Driver, operation) { Err(OUT_OF_MEMORY) } else { Ok(()) };
@@ -21,6 +16,12 @@ pub(super) fn made<T>(result: Result<T, DriverError>, operation: &str) -> crate:
     result.map_err(|error| failed(error, operation))
 }
 
+/// Converts the failure of a call, or fails if a test wants it to.
+pub(super) fn checked<T>(result: Result<T, DriverError>, operation: &str) -> crate::Result<T> {
+    let result = if faults::fails(Kind::Driver, operation) { Err(LAUNCH_FAILED) } else { result };
+    made(result, operation)
+}
+
 /// Converts an error of the driver.
 pub(super) fn failed(error: DriverError, operation: &str) -> Error {
     Error::Device(format!("{operation}: {}", describe(error.0)))
@@ -28,19 +29,6 @@ pub(super) fn failed(error: DriverError, operation: &str) -> Error {
 
 const OUT_OF_MEMORY: DriverError = DriverError(CUresult::CUDA_ERROR_OUT_OF_MEMORY);
 const LAUNCH_FAILED: DriverError = DriverError(CUresult::CUDA_ERROR_LAUNCH_FAILED);
-
-impl<T> OrDevice<T> for Result<T, DriverError> {
-    fn or_device(self, operation: &str) -> crate::Result<T> {
-        let result = if faults::fails(Kind::Driver, operation) { Err(LAUNCH_FAILED) } else { self };
-        made(result, operation)
-    }
-}
-
-impl OrDevice<()> for CUresult {
-    fn or_device(self, operation: &str) -> crate::Result<()> {
-        self.result().or_device(operation)
-    }
-}
 
 /// Returns the driver's name and description of an error code.
 fn describe(code: CUresult) -> String {

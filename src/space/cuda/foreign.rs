@@ -2,7 +2,7 @@
 
 use super::array::CudaArray;
 use super::device::Device;
-use super::error::OrDevice;
+use super::error::checked;
 use super::pinned::PinnedPool;
 use super::stream::Stream;
 use super::{Cuda, Item};
@@ -28,7 +28,7 @@ impl Cuda {
     /// [`Error::Device`] if the work failed.
     pub fn fence_all(&self) -> Result<()> {
         self.device().bind()?;
-        result::ctx::synchronize().or_device("work on the GPU")
+        checked(result::ctx::synchronize(), "work on the GPU")
     }
 
     /// Calls `work` with `len` items at a device address that another library allocated.
@@ -72,6 +72,6 @@ fn gpu_of(address: u64) -> Result<Option<i32>> {
     // SAFETY: writes one number; any address may be asked about.
     match unsafe { sys::cuPointerGetAttribute((&raw mut ordinal).cast(), which, address) } {
         sys::CUresult::CUDA_ERROR_INVALID_VALUE => Ok(None),
-        other => other.or_device("cuPointerGetAttribute").map(|()| Some(ordinal)),
+        other => checked(other.result(), "cuPointerGetAttribute").map(|()| Some(ordinal)),
     }
 }

@@ -1,7 +1,7 @@
 //! Compiled kernel files: their modules, loaded at first use, and their entry points.
 
 use super::compile::Architecture;
-use super::error::{OrDevice, before, made};
+use super::error::{before, checked, made};
 use super::probe::DeviceInfo;
 use super::source::KernelFile;
 use crate::space::allowed_cores;
@@ -75,19 +75,21 @@ impl Function {
         if shared > 48 << 10 {
             let which = Attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
             // SAFETY: the handle is of a loaded module.
-            unsafe { result::function::set_function_attribute(self.handle, which, shared as i32) }
-                .or_device("cuFuncSetAttribute")?;
+            checked(
+                unsafe { result::function::set_function_attribute(self.handle, which, shared as i32) },
+                "cuFuncSetAttribute",
+            )?;
         }
         // SAFETY: as above.
         let blocks =
             unsafe { result::occupancy::max_active_block_per_multiprocessor(self.handle, threads as i32, shared) };
-        Ok(blocks.or_device("cuOccupancyMaxActiveBlocksPerMultiprocessor")? as usize)
+        Ok(checked(blocks, "cuOccupancyMaxActiveBlocksPerMultiprocessor")? as usize)
     }
 
     /// Returns an attribute of the compiled kernel.
     fn attribute(&self, which: Attribute) -> Result<i32> {
         // SAFETY: the handle is of a loaded module.
-        unsafe { result::function::get_function_attribute(self.handle, which) }.or_device("cuFuncGetAttribute")
+        checked(unsafe { result::function::get_function_attribute(self.handle, which) }, "cuFuncGetAttribute")
     }
 }
 
@@ -161,7 +163,7 @@ impl Modules {
             .map_err(|_| Error::Device(format!("{name}: a kernel name without zero bytes is expected")))?;
         // SAFETY: the module is loaded.
         let handle = unsafe { result::module::get_function(entry.module, symbol) };
-        let handle = handle.or_device(&format!("kernel {name} of {}.cu", file.name()))?;
+        let handle = checked(handle, &format!("kernel {name} of {}.cu", file.name()))?;
         let function = Function { handle, parameters: parameters(handle, self.info.driver)? };
         entry.functions.insert(name, function);
         Ok(function)
@@ -270,11 +272,13 @@ fn load_all(module: sys::CUmodule) -> Result<Vec<sys::CUfunction>> {
     let mut count = 0;
     // SAFETY: the module is loaded; the driver writes a count, then that many handles, which it takes back.
     unsafe {
-        sys::cuModuleGetFunctionCount(&mut count, module).or_device("cuModuleGetFunctionCount")?;
+        checked(sys::cuModuleGetFunctionCount(&mut count, module).result(), "cuModuleGetFunctionCount")?;
         let mut functions = vec![std::ptr::null_mut(); count as usize];
-        sys::cuModuleEnumerateFunctions(functions.as_mut_ptr(), count, module)
-            .or_device("cuModuleEnumerateFunctions")?;
-        functions.iter().try_for_each(|&function| sys::cuFuncLoad(function).or_device("cuFuncLoad"))?;
+        checked(
+            sys::cuModuleEnumerateFunctions(functions.as_mut_ptr(), count, module).result(),
+            "cuModuleEnumerateFunctions",
+        )?;
+        functions.iter().try_for_each(|&function| checked(sys::cuFuncLoad(function).result(), "cuFuncLoad"))?;
         Ok(functions)
     }
 }
@@ -293,7 +297,7 @@ fn parameters(function: sys::CUfunction, driver: i32) -> Result<Option<([u8; Fun
         // SAFETY: writes two numbers.
         match unsafe { sys::cuFuncGetParamInfo(function, index, &mut offset, &mut size) } {
             sys::CUresult::CUDA_ERROR_INVALID_VALUE => return Ok(Some((sizes, index))),
-            other => other.or_device("cuFuncGetParamInfo")?,
+            other => checked(other.result(), "cuFuncGetParamInfo")?,
         }
         *slot = size as u8;
     }
@@ -304,7 +308,7 @@ fn kernel_info(resident: i32, module: &'static str, function: Function) -> Resul
     let mut name = std::ptr::null();
     // SAFETY: the function is loaded; the name lives as long as it.
     let name = unsafe {
-        sys::cuFuncGetName(&mut name, function.handle).or_device("cuFuncGetName")?;
+        checked(sys::cuFuncGetName(&mut name, function.handle).result(), "cuFuncGetName")?;
         CStr::from_ptr(name).to_string_lossy().into_owned()
     };
     let max_threads = function.attribute(Attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?;

@@ -1,7 +1,7 @@
 //! Kernel launches: the one place where arguments become pointers.
 
 use super::array::CudaArray;
-use super::error::OrDevice;
+use super::error::checked;
 use super::kernels::Function;
 use super::stream::Stream;
 use crate::space::Item;
@@ -139,16 +139,16 @@ pub(super) fn launch(
     let (blocks, threads) = ((grid.blocks, 1, 1), (grid.threads, 1, 1));
     // SAFETY: the function is of a loaded module, the argument list has its shape, the driver copies it during the call;
     // arrays are freed in the order of their stream, so they outlive the kernel.
-    unsafe {
+    let launched = unsafe {
         if grid.shared > 48 << 10 {
             let which = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
-            result::function::set_function_attribute(function.handle, which, grid.shared as i32).or_device(name)?;
+            checked(result::function::set_function_attribute(function.handle, which, grid.shared as i32), name)?;
         }
         if grid.cooperative {
             result::launch_cooperative_kernel(function.handle, blocks, threads, grid.shared, stream.handle, pointers)
         } else {
             result::launch_kernel(function.handle, blocks, threads, grid.shared, stream.handle, pointers)
         }
-    }
-    .or_device(name)
+    };
+    checked(launched, name)
 }

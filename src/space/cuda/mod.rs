@@ -54,7 +54,7 @@ pub use view::{DeviceView, DeviceViewMut, Part};
 use super::{Array, ExecutionSpace, Item, MemorySpace, SCALARS, try_zeroed};
 use crate::{Error, Result};
 use cudarc::driver::{result, sys};
-use error::OrDevice;
+use error::checked;
 use kernels::Function;
 use pinned::{PIECE, Pinned, PinnedPool};
 use std::fmt;
@@ -150,7 +150,7 @@ impl Cuda {
         let flags = sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT;
         self.device().bind()?;
         // SAFETY: both live.
-        unsafe { result::stream::wait_event(self.stream.handle, event.handle, flags) }.or_device("cuStreamWaitEvent")
+        checked(unsafe { result::stream::wait_event(self.stream.handle, event.handle, flags) }, "cuStreamWaitEvent")
     }
 
     /// Compiles and loads all kernels of `files`, which otherwise happens at their first launch.
@@ -282,7 +282,7 @@ impl Cuda {
             staged.copy_from_slice(items);
             let to = array.address() + ((first + number * piece) * size_of::<T>()) as u64;
             // SAFETY: inside the array, as checked; the pool hands the buffer out again only after the copy.
-            unsafe { result::memcpy_htod_async(to, staged, self.stream.handle) }.or_device("cuMemcpyHtoDAsync")?;
+            checked(unsafe { result::memcpy_htod_async(to, staged, self.stream.handle) }, "cuMemcpyHtoDAsync")?;
             self.pinned.give(buffer, &self.stream)?;
         }
         Ok(())
@@ -294,7 +294,7 @@ impl Cuda {
         let (from, to) = (array.address() + (first * size_of::<T>()) as u64, buffer.as_slice::<T>(len));
         if len > 0 {
             // SAFETY: both are long enough; nobody touches the buffer before the event after the copy has passed.
-            unsafe { result::memcpy_dtoh_async(to, from, self.stream.handle) }.or_device("cuMemcpyDtoHAsync")?;
+            checked(unsafe { result::memcpy_dtoh_async(to, from, self.stream.handle) }, "cuMemcpyDtoHAsync")?;
         }
         let arrived = self.record()?;
         Ok(Reading { copy: Some((buffer, arrived)), pool: self.pinned.clone(), len })

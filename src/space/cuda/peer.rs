@@ -10,7 +10,7 @@
 
 use super::Cuda;
 use super::device::Device;
-use super::error::{OrDevice, before, made};
+use super::error::{before, checked, made};
 use super::stream::Stream;
 use crate::{Error, Result};
 use cudarc::driver::{result, sys};
@@ -60,7 +60,7 @@ impl Window {
         };
         let window = Window { device, pointer, bytes };
         // SAFETY: inside the allocation; nothing uses it yet.
-        unsafe { result::memset_d8_sync(pointer, 0, bytes) }.or_device("cuMemsetD8")?;
+        checked(unsafe { result::memset_d8_sync(pointer, 0, bytes) }, "cuMemsetD8")?;
         Ok(window)
     }
 

@@ -1,7 +1,7 @@
 //! A pool of page-locked host buffers for asynchronous copies.
 
 use super::device::Device;
-use super::error::{OrDevice, before, made};
+use super::error::{before, checked, made};
 use super::stream::{Event, Stream};
 use crate::Result;
 use cudarc::driver::result;
@@ -94,7 +94,7 @@ impl Drop for Pinned {
             // Not the whole context if it can be avoided: that would end the recordings of other threads.
             let _ = match self.last_use.take() {
                 Some(event) => event.wait(),
-                None => result::ctx::synchronize().or_device("kernels on the GPU"),
+                None => checked(result::ctx::synchronize(), "kernels on the GPU"),
             };
             // SAFETY: `take` allocated it, and no copy uses it any more.
             let _ = unsafe { result::free_host(self.pointer) };

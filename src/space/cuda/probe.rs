@@ -1,6 +1,6 @@
 //! Detection of usable GPUs. A missing driver or device is an error value, never a panic.
 
-use super::error::OrDevice;
+use super::error::checked;
 use super::library;
 use crate::{Error, Result};
 use cudarc::driver::sys::CUdevice_attribute as Attribute;
@@ -65,10 +65,10 @@ fn driver() -> Result<i32> {
             ));
         }
         let start = || -> Result<i32> {
-            result::init().or_device("CUDA driver")?;
+            checked(result::init(), "CUDA driver")?;
             let mut version = 0;
             // SAFETY: writes one integer.
-            unsafe { sys::cuDriverGetVersion(&mut version) }.or_device("CUDA driver version")?;
+            checked(unsafe { sys::cuDriverGetVersion(&mut version).result() }, "CUDA driver version")?;
             Ok(version)
         };
         match start() {
@@ -93,7 +93,7 @@ pub(super) fn dotted(version: i32) -> String {
 /// [`Error::Device`] that names what is missing: the driver, a device, or a newer driver.
 pub fn devices() -> Result<Vec<DeviceInfo>> {
     let driver = driver()?;
-    let count = result::device::get_count().or_device("CUDA devices")?;
+    let count = checked(result::device::get_count(), "CUDA devices")?;
     if count == 0 {
         return Err(Error::Device("the CUDA driver finds no GPU".into()));
     }
@@ -101,22 +101,22 @@ pub fn devices() -> Result<Vec<DeviceInfo>> {
 }
 
 fn info(ordinal: i32, driver: i32) -> Result<DeviceInfo> {
-    let device = result::device::get(ordinal).or_device("cuDeviceGet")?;
+    let device = checked(result::device::get(ordinal), "cuDeviceGet")?;
     // SAFETY: `device` comes from the driver.
-    let attribute = |which| unsafe { result::device::get_attribute(device, which) }.or_device("cuDeviceGetAttribute");
+    let attribute = |which| checked(unsafe { result::device::get_attribute(device, which) }, "cuDeviceGetAttribute");
     Ok(DeviceInfo {
         ordinal: ordinal as usize,
         id: result::device::get_uuid(device)
             .map(|id| xxhash_rust::xxh3::xxh3_64(&id.bytes.map(|byte| byte as u8)))
             .ok(),
-        name: result::device::get_name(device).or_device("cuDeviceGetName")?,
+        name: checked(result::device::get_name(device), "cuDeviceGetName")?,
         capability: (
             attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?,
             attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?,
         ),
         multiprocessors: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)? as u32,
         // SAFETY: as above.
-        memory: unsafe { result::device::total_mem(device) }.or_device("cuDeviceTotalMem")? as u64,
+        memory: checked(unsafe { result::device::total_mem(device) }, "cuDeviceTotalMem")? as u64,
         driver,
     })
 }

@@ -4,7 +4,7 @@
 //! the arrays must be the same ones.
 
 use super::array::CudaArray;
-use super::error::{OrDevice, before, made};
+use super::error::{before, checked, made};
 use super::stream::Stream;
 use crate::{Error, Result};
 use cudarc::driver::{result, sys};
@@ -51,7 +51,7 @@ impl Recording {
             return Err(Error::Invalid("repeat: a recording of another space: expected one of this stream".into()));
         }
         // SAFETY: `record` instantiated the graph; its arrays live while the recording is in use.
-        unsafe { result::graph::launch(*executable, stream.handle) }.or_device("cuGraphLaunch")
+        checked(unsafe { result::graph::launch(*executable, stream.handle) }, "cuGraphLaunch")
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Argument, Cuda, DeviceView, DeviceViewMut, Grid, KernelFile, arguments, kernel_file};
 use crate::space::Item;
-use crate::space::remap::{Order, Remap};
+use crate::space::remap::Order;
 use crate::{Error, Result};
 
 /// The kernel file of copies between views.
@@ -15,8 +15,9 @@ const INDICES: usize = 6;
 const TILE: usize = 32;
 const FEW: usize = 16;
 
-impl Remap for Cuda {
-    fn remap<T: Item, const R: usize>(
+impl Cuda {
+    /// As [`remap`](crate::space::remap()).
+    pub(super) fn copy_view<T: Item, const R: usize>(
         &self,
         from: &DeviceView<'_, T, R>,
         to: &mut DeviceViewMut<'_, T, R>,

@@ -1,7 +1,7 @@
 //! Streams, their status, and events.
 
 use super::device::Device;
-use super::error::{OrDevice, before, made};
+use super::error::{before, checked, made};
 use crate::Result;
 use cudarc::driver::{result, sys};
 use std::sync::Arc;
@@ -38,8 +38,10 @@ impl Stream {
         device.bind()?;
         let (mut least, mut greatest) = (0, 0);
         // SAFETY: writes two numbers.
-        unsafe { sys::cuCtxGetStreamPriorityRange(&mut least, &mut greatest) }
-            .or_device("cuCtxGetStreamPriorityRange")?;
+        checked(
+            unsafe { sys::cuCtxGetStreamPriorityRange(&mut least, &mut greatest).result() },
+            "cuCtxGetStreamPriorityRange",
+        )?;
         before("cuStreamCreateWithPriority")?;
         let handle = result::stream::create_with_priority(result::stream::StreamKind::NonBlocking, greatest);
         Ok(Stream { device, handle: made(handle, "cuStreamCreateWithPriority")? })
@@ -57,7 +59,7 @@ impl Stream {
         self.device.bind()?;
         let mut status = sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE;
         // SAFETY: the stream lives; the status is written during the call.
-        unsafe { sys::cuStreamIsCapturing(self.handle, &mut status) }.or_device("cuStreamIsCapturing")?;
+        checked(unsafe { sys::cuStreamIsCapturing(self.handle, &mut status).result() }, "cuStreamIsCapturing")?;
         Ok(status != sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE)
     }
 
@@ -65,7 +67,7 @@ impl Stream {
     pub fn fence(&self) -> Result<()> {
         self.device.bind()?;
         // SAFETY: the stream lives.
-        unsafe { result::stream::synchronize(self.handle) }.or_device("kernels on the GPU")
+        checked(unsafe { result::stream::synchronize(self.handle) }, "kernels on the GPU")
     }
 }
 
@@ -83,7 +85,7 @@ impl Drop for Stream {
 fn has_passed(query: sys::CUresult) -> Result<bool> {
     match query {
         sys::CUresult::CUDA_ERROR_NOT_READY => Ok(false),
-        other => other.or_device("kernels on the GPU").map(|()| true),
+        other => checked(other.result(), "kernels on the GPU").map(|()| true),
     }
 }
 
@@ -109,7 +111,7 @@ impl Event {
 
     pub(super) fn record(&self, stream: &Stream) -> Result<()> {
         // SAFETY: both live.
-        unsafe { result::event::record(self.handle, stream.handle) }.or_device("cuEventRecord")
+        checked(unsafe { result::event::record(self.handle, stream.handle) }, "cuEventRecord")
     }
 
     /// Returns whether the stream has passed the mark, without waiting.
@@ -129,7 +131,7 @@ impl Event {
     pub fn wait(&self) -> Result<()> {
         self.device.bind()?;
         // SAFETY: the event lives.
-        unsafe { result::event::synchronize(self.handle) }.or_device("kernels on the GPU")
+        checked(unsafe { result::event::synchronize(self.handle) }, "kernels on the GPU")
     }
 
     /// Returns the time from an earlier mark to this one. Waits for both.
@@ -140,7 +142,7 @@ impl Event {
         self.wait()?;
         // SAFETY: both live.
         let milliseconds = unsafe { result::event::elapsed(earlier.handle, self.handle) };
-        Ok(Duration::from_secs_f64(f64::from(milliseconds.or_device("cuEventElapsedTime")?) * 1e-3))
+        Ok(Duration::from_secs_f64(f64::from(checked(milliseconds, "cuEventElapsedTime")?) * 1e-3))
     }
 }
 

@@ -1,9 +1,9 @@
 //! Streams of one GPU side by side, with copies from and to page-locked memory.
 
-use super::error::OrDevice;
+use super::error::checked;
 use super::pinned::{Pinned, PinnedPool};
 use super::stream::{Event, Stream};
-use super::{Cuda, CudaArray};
+use super::{Cuda, CudaArray, DeviceView, DeviceViewMut};
 use crate::error::check_at_least;
 use crate::space::{Item, Streams};
 use crate::{Error, Result};
@@ -89,8 +89,10 @@ impl Streams for Cuda {
         from.stream = self.stream.clone();
         if !from.is_empty() {
             // SAFETY: inside the array, as checked; the copy holds the host memory until it is done.
-            unsafe { result::memcpy_htod_async(to.address(), &from, self.stream.handle) }
-                .or_device("cuMemcpyHtoDAsync")?;
+            checked(
+                unsafe { result::memcpy_htod_async(to.address(), &from, self.stream.handle) },
+                "cuMemcpyHtoDAsync",
+            )?;
         }
         Ok(Copying { arrived: self.record()?, host: from })
     }
@@ -101,8 +103,10 @@ impl Streams for Cuda {
         to.stream = self.stream.clone();
         if !to.is_empty() {
             // SAFETY: as above.
-            unsafe { result::memcpy_dtoh_async(&mut to, from.address(), self.stream.handle) }
-                .or_device("cuMemcpyDtoHAsync")?;
+            checked(
+                unsafe { result::memcpy_dtoh_async(&mut to, from.address(), self.stream.handle) },
+                "cuMemcpyDtoHAsync",
+            )?;
         }
         Ok(Copying { arrived: self.record()?, host: to })
     }
@@ -114,5 +118,13 @@ impl Streams for Cuda {
 
     fn is_done(&self) -> Result<bool> {
         self.stream.is_done()
+    }
+
+    fn remap<T: Item, const R: usize>(
+        &self,
+        from: &DeviceView<'_, T, R>,
+        to: &mut DeviceViewMut<'_, T, R>,
+    ) -> Result<()> {
+        self.copy_view(from, to)
     }
 }
