@@ -26,6 +26,9 @@ pub struct CrsGraph<M: MemorySpace = HostMemory> {
     of_dofs: Arc<Mutex<Weak<CrsGraph<M>>>>,
 }
 
+/// The graph in the memory of a space.
+pub type GraphOf<S> = CrsGraph<<S as ExecutionSpace>::Memory>;
+
 impl CrsGraph {
     /// Checks and takes the arrays of a graph of `row_map.len() - 1` rows.
     ///

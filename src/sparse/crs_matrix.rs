@@ -15,6 +15,9 @@ pub struct CrsMatrix<V: Item = f64, M: MemorySpace = HostMemory> {
     values: M::Array<V>,
 }
 
+/// The matrix in the memory of a space.
+pub type MatrixOf<S> = CrsMatrix<f64, <S as ExecutionSpace>::Memory>;
+
 impl<V: Item> CrsMatrix<V> {
     /// Makes a matrix from a graph and its values.
     ///

@@ -39,8 +39,8 @@ mod value;
 #[cfg(feature = "cuda")]
 pub(crate) use algebra::ByColumn;
 pub use algebra::{MatrixAlgebra, Spgemm};
-pub use crs_graph::CrsGraph;
-pub use crs_matrix::CrsMatrix;
+pub use crs_graph::{CrsGraph, GraphOf};
+pub use crs_matrix::{CrsMatrix, MatrixOf};
 pub(crate) use diagonal::{inverse_of_blocks, inverse_of_diagonal};
 pub use format::{ByRows, Format, FormatCopy, Formats, HostMatrix, MatrixSizes, MatrixStorage, Precision, RowShape};
 #[cfg(feature = "cuda")]

@@ -14,7 +14,7 @@ use super::tentative::Tentative;
 use super::{Aggregate, NearNull};
 use crate::comm::{Communicator, Links, Map, agree};
 use crate::space::Array;
-use crate::sparse::{CrsMatrix, Spgemm};
+use crate::sparse::{CrsMatrix, MatrixOf, Spgemm};
 use crate::{LocalOrdinal, Result};
 
 /// Factor of the smoothing of the prolongator, which is the best for its energy (Vanek, Mandel and Brezina 1996).
@@ -51,7 +51,7 @@ impl<S: Aggregate> Coarsening<S> {
     pub fn plan(
         space: &S,
         links: &Links<'_, S>,
-        (a, map): (&CrsMatrix<f64, S::Memory>, &Map),
+        (a, map): (&MatrixOf<S>, &Map),
         near_null: &NearNull<S::Memory>,
         (inverse, largest): (&Array<S, f64>, f64),
     ) -> Result<Coarser<S>> {
@@ -89,8 +89,8 @@ impl<S: Aggregate> Coarsening<S> {
         &mut self,
         space: &S,
         comm: &dyn Communicator,
-        [a, p, r]: [&CrsMatrix<f64, S::Memory>; 3],
-        coarse: &mut CrsMatrix<f64, S::Memory>,
+        [a, p, r]: [&MatrixOf<S>; 3],
+        coarse: &mut MatrixOf<S>,
     ) -> Result<()> {
         let Coarsening { prolongator, products, a_p, r_a_p, empty } = self;
         let p = prolongator.as_ref().map_or(p, |rows| &rows.matrix);
@@ -104,12 +104,12 @@ impl<S: Aggregate> Coarsening<S> {
 /// P0 - omega D^-1 A P0.
 fn smoothed<S: Aggregate>(
     space: &S,
-    a: &CrsMatrix<f64, S::Memory>,
-    p0: &CrsMatrix<f64, S::Memory>,
+    a: &MatrixOf<S>,
+    p0: &MatrixOf<S>,
     inverse: &Array<S, f64>,
     omega: f64,
     width: usize,
-) -> Result<CrsMatrix<f64, S::Memory>> {
+) -> Result<MatrixOf<S>> {
     let plan = Spgemm::new(space, a.graph(), p0.graph(), width)?;
     let mut p = CrsMatrix::zeros_on(space, plan.graph().clone())?;
     plan.values(space, a, p0, p.parts_mut().1)?;

@@ -8,7 +8,7 @@ use crate::solve::kernel_files::{AGGREGATION, ROOTS};
 use crate::space::ExecutionSpace;
 use crate::space::Item;
 use crate::space::cuda::{Argument, Cuda, CudaArray, CudaMemory, Grid, arguments};
-use crate::sparse::{ByColumn, CrsGraph, CrsMatrix};
+use crate::sparse::{ByColumn, CrsGraph, CrsMatrix, GraphOf, MatrixOf};
 use crate::{Error, GlobalOrdinal, LocalOrdinal, Result};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ fn launch(space: &Cuda, name: &'static str, threads: usize, arguments: &[Argumen
 
 impl Cuda {
     /// Returns ~root for the nodes of aggregates, 0 for others, and the state of each node; 24 bytes per node while it runs.
-    fn roots(&self, strong: &CrsGraph<CudaMemory>) -> Result<(CudaArray<u32>, CudaArray<u32>)> {
+    fn roots(&self, strong: &GraphOf<Cuda>) -> Result<(CudaArray<u32>, CudaArray<u32>)> {
         let (map, entries, count) = (strong.row_map(), strong.entries(), strong.rows());
         let (mut pointer, mut votes) = (self.unfilled::<u64>(count)?, self.zeros::<u32>(count)?);
         let (mut slots, mut counts) = (self.zeros::<u32>(count)?, self.zeros::<u32>(3 * APART)?);
@@ -45,7 +45,7 @@ impl Cuda {
 }
 
 impl Aggregate for Cuda {
-    fn nodes(&self, a: &CrsMatrix<f64, CudaMemory>, dofs: usize) -> Result<Nodes<CudaMemory>> {
+    fn nodes(&self, a: &MatrixOf<Cuda>, dofs: usize) -> Result<Nodes<CudaMemory>> {
         let (graph, values, limit) = (a.graph(), a.values(), STRONG.powi(4));
         let (map, entries, nodes) = (graph.row_map(), graph.entries(), graph.rows() / dofs);
         let (n, wide) = (nodes as u64, dofs as u32);
@@ -68,7 +68,7 @@ impl Aggregate for Cuda {
     fn aggregates(
         &self,
         nodes: &Nodes<CudaMemory>,
-        graph: &CrsGraph<CudaMemory>,
+        graph: &GraphOf<Cuda>,
         dofs: usize,
     ) -> Result<(CudaArray<u32>, usize)> {
         let (strong, count) = (&nodes.strong, nodes.strong.rows());
@@ -118,8 +118,8 @@ impl Aggregate for Cuda {
 
     fn smooth(
         &self,
-        p: &mut CrsMatrix<f64, CudaMemory>,
-        p0: &CrsMatrix<f64, CudaMemory>,
+        p: &mut MatrixOf<Cuda>,
+        p0: &MatrixOf<Cuda>,
         inverse: &CudaArray<f64>,
         factor: f64,
         width: usize,
@@ -133,7 +133,7 @@ impl Aggregate for Cuda {
         launch(self, "smooth", graph.rows() * LANES, arguments)
     }
 
-    fn invert_diagonal(&self, a: &CrsMatrix<f64, CudaMemory>, inverse: &mut CudaArray<f64>) -> Result<()> {
+    fn invert_diagonal(&self, a: &MatrixOf<Cuda>, inverse: &mut CudaArray<f64>) -> Result<()> {
         let (graph, mut is_bad, mut seen) = (a.graph(), self.zeros::<u32>(1)?, [0]);
         check_length("invert_diagonal", "inverse", inverse.len(), graph.rows())?;
         #[rustfmt::skip]
@@ -157,7 +157,7 @@ impl Aggregate for Cuda {
         launch(self, "random_start", x.len(), arguments![x.len() as u64, first, x])
     }
 
-    fn set_diagonal(&self, rows: &CudaArray<LocalOrdinal>, a: &mut CrsMatrix<f64, CudaMemory>) -> Result<()> {
+    fn set_diagonal(&self, rows: &CudaArray<LocalOrdinal>, a: &mut MatrixOf<Cuda>) -> Result<()> {
         let (graph, values) = a.parts_mut();
         let arguments =
             arguments![rows.len() as u64, rows, graph.rows() as u64, graph.row_map(), graph.entries(), values];

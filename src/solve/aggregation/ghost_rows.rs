@@ -9,7 +9,7 @@ use super::Aggregate;
 use super::numbering::{Columns, Numbering};
 use crate::comm::{Halo, Links, Map, Message, Neighbour, agree};
 use crate::space::{MemorySpace, try_push, try_reserve};
-use crate::sparse::{CrsGraph, CrsMatrix};
+use crate::sparse::{CrsGraph, CrsMatrix, GraphOf, MatrixOf};
 use crate::{Error, GlobalOrdinal, LocalOrdinal, Result, RowOffset};
 use std::borrow::Cow;
 use std::ops::Range;
@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// Own rows, then those of ghosts, whose columns are in the order of their owners.
 #[derive(Debug)]
 pub(super) struct GhostRows<S: Aggregate> {
-    pub matrix: CrsMatrix<f64, S::Memory>,
+    pub matrix: MatrixOf<S>,
     halo: Option<Halo<S>>,
 }
 
@@ -29,7 +29,7 @@ pub(super) struct Lent<'a> {
 }
 
 impl<'a> Lent<'a> {
-    pub fn new<S: Aggregate>(space: &S, graph: &'a CrsGraph<S::Memory>) -> Result<Self> {
+    pub fn new<S: Aggregate>(space: &S, graph: &'a GraphOf<S>) -> Result<Self> {
         Ok(Lent { row_map: space.lend(graph.row_map())?, entries: space.lend(graph.entries())? })
     }
 
@@ -49,7 +49,7 @@ impl<S: Aggregate> GhostRows<S> {
         space: &S,
         links: &Links<'_, S>,
         rows: &Map,
-        graph: &Arc<CrsGraph<S::Memory>>,
+        graph: &Arc<GraphOf<S>>,
         (columns, numbering, width): (&Columns, &Numbering, usize),
     ) -> Result<(Self, Columns)> {
         let comm = links.comm();
@@ -86,7 +86,7 @@ impl<S: Aggregate> GhostRows<S> {
         space: &S,
         links: &Links<'_, S>,
         rows: &Map,
-        own: &CrsMatrix<f64, S::Memory>,
+        own: &MatrixOf<S>,
         (columns, numbering, width): (&Columns, &Numbering, usize),
     ) -> Result<(Option<Self>, Columns)> {
         let comm = links.comm();

@@ -5,7 +5,7 @@ use super::ghost_rows::Lent;
 use super::numbering::{Columns, Numbering};
 use crate::comm::{Communicator, Message, Neighbour, agree};
 use crate::space::{try_push, try_reserve};
-use crate::sparse::{CrsGraph, CrsMatrix};
+use crate::sparse::{CrsGraph, CrsMatrix, MatrixOf};
 use crate::{Error, GlobalOrdinal, LocalOrdinal, Result, RowOffset};
 use std::sync::Arc;
 
@@ -16,9 +16,9 @@ type Entry = (usize, GlobalOrdinal, f64);
 pub(super) fn restriction<S: Aggregate>(
     space: &S,
     comm: &dyn Communicator,
-    p: &CrsMatrix<f64, S::Memory>,
+    p: &MatrixOf<S>,
     (columns, numbering, width): (&Columns, &Numbering, usize),
-) -> Result<(CrsMatrix<f64, S::Memory>, Columns)> {
+) -> Result<(MatrixOf<S>, Columns)> {
     let turned = agree(comm, space.transpose(p))?;
     let fine = Numbering::new(comm, p.graph().rows())?;
     if comm.size() == 1 {

@@ -7,7 +7,7 @@ use crate::error::check_length;
 use crate::solve::multigrid::{Chebyshev, largest_eigenvalue};
 use crate::solve::{Cycle, DistributedMatrix, DistributedOperator, Hierarchy, Level, Smoothing, Transfer};
 use crate::space::{Array, MemorySpace};
-use crate::sparse::{CrsMatrix, Operator};
+use crate::sparse::{CrsMatrix, MatrixOf, Operator};
 use crate::{Error, Result};
 
 /// Most unknowns of a level that is not coarsened.
@@ -74,7 +74,7 @@ impl<S: Aggregate> SmoothedAggregation<S> {
     pub fn new(
         space: &S,
         links: &Links<'_, S>,
-        (matrix, map): (&CrsMatrix<f64, S::Memory>, &Map),
+        (matrix, map): (&MatrixOf<S>, &Map),
         near_null: NearNull,
     ) -> Result<Self> {
         let comm = links.comm();
@@ -127,7 +127,7 @@ impl<S: Aggregate> SmoothedAggregation<S> {
     ///
     /// # Errors
     /// As [`new`](Self::new); [`Error::Invalid`](crate::Error::Invalid) for a matrix on another graph.
-    pub fn refill(&mut self, space: &S, links: &Links<'_, S>, matrix: &CrsMatrix<f64, S::Memory>) -> Result<()> {
+    pub fn refill(&mut self, space: &S, links: &Links<'_, S>, matrix: &MatrixOf<S>) -> Result<()> {
         let (comm, levels) = (links.comm(), &mut self.hierarchy.levels);
         let is_known = matrix.graph().number() == self.graph;
         let other =
@@ -164,7 +164,7 @@ impl<S: Aggregate> SmoothedAggregation<S> {
     }
 
     /// Returns the levels, finest first, and the matrices of all but the first.
-    pub fn levels(&self) -> (&[Level<S>], impl Iterator<Item = &CrsMatrix<f64, S::Memory>>) {
+    pub fn levels(&self) -> (&[Level<S>], impl Iterator<Item = &MatrixOf<S>>) {
         (&self.hierarchy.levels, self.coarse.iter().map(DistributedMatrix::matrix))
     }
 }
@@ -182,10 +182,7 @@ fn smoother(largest: f64) -> Chebyshev {
 }
 
 /// A, P and R.
-fn factors<'a, S: Aggregate>(
-    a: &'a CrsMatrix<f64, S::Memory>,
-    transfer: &'a Transfer<S>,
-) -> [&'a CrsMatrix<f64, S::Memory>; 3] {
+fn factors<'a, S: Aggregate>(a: &'a MatrixOf<S>, transfer: &'a Transfer<S>) -> [&'a MatrixOf<S>; 3] {
     [a, transfer.prolongation.matrix(), transfer.restriction.matrix()]
 }
 
@@ -198,7 +195,7 @@ fn with<S: Aggregate>(mut level: Level<S>, inverse: Array<S, f64>, smoother: Opt
 pub(super) fn spectrum<S: Aggregate>(
     space: &S,
     links: &Links<'_, S>,
-    (a, map): (&CrsMatrix<f64, S::Memory>, &Map),
+    (a, map): (&MatrixOf<S>, &Map),
 ) -> Result<(Array<S, f64>, f64)> {
     let (comm, rows) = (links.comm(), a.graph().rows());
     let first = super::numbering::Numbering::new(comm, rows)?.first();

@@ -7,7 +7,7 @@ use super::{NearNull, STRONG};
 use crate::comm::Staging;
 use crate::error::check_length;
 use crate::space::{Array, Item, Slice, Threads};
-use crate::sparse::{CrsGraph, CrsMatrix, MatrixAlgebra, Spmv, inverse_of_diagonal};
+use crate::sparse::{CrsGraph, CrsMatrix, GraphOf, MatrixAlgebra, MatrixOf, Spmv, inverse_of_diagonal};
 use crate::{GlobalOrdinal, LocalOrdinal, Result};
 use std::borrow::Cow;
 
@@ -17,7 +17,7 @@ pub trait Aggregate: Staging + Spmv + MatrixAlgebra {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) and a device's failure, here and below.
-    fn nodes(&self, a: &CrsMatrix<f64, Self::Memory>, dofs: usize) -> Result<Nodes<Self::Memory>>;
+    fn nodes(&self, a: &MatrixOf<Self>, dofs: usize) -> Result<Nodes<Self::Memory>>;
 
     /// Returns the aggregate of each node, 2^32 - 1 for nodes that depend on no other one, and the number of aggregates. `graph` is that
     /// of the matrix.
@@ -27,7 +27,7 @@ pub trait Aggregate: Staging + Spmv + MatrixAlgebra {
     fn aggregates(
         &self,
         nodes: &Nodes<Self::Memory>,
-        graph: &CrsGraph<Self::Memory>,
+        graph: &GraphOf<Self>,
         dofs: usize,
     ) -> Result<(Array<Self, u32>, usize)>;
 
@@ -49,8 +49,8 @@ pub trait Aggregate: Staging + Spmv + MatrixAlgebra {
     /// As [`nodes`](Self::nodes).
     fn smooth(
         &self,
-        p: &mut CrsMatrix<f64, Self::Memory>,
-        p0: &CrsMatrix<f64, Self::Memory>,
+        p: &mut MatrixOf<Self>,
+        p0: &MatrixOf<Self>,
         inverse: &Array<Self, f64>,
         factor: f64,
         width: usize,
@@ -61,7 +61,7 @@ pub trait Aggregate: Staging + Spmv + MatrixAlgebra {
     /// # Errors
     /// [`Error::Invalid`](crate::Error::Invalid) for the first row whose reciprocal is not positive and finite; as
     /// [`nodes`](Self::nodes).
-    fn invert_diagonal(&self, a: &CrsMatrix<f64, Self::Memory>, inverse: &mut Slice<Self, f64>) -> Result<()>;
+    fn invert_diagonal(&self, a: &MatrixOf<Self>, inverse: &mut Slice<Self, f64>) -> Result<()>;
 
     /// Fills x with reproducible pseudo-random numbers in (-1, 1) from the global ids of rows, `first` that of the first.
     ///
@@ -73,7 +73,7 @@ pub trait Aggregate: Staging + Spmv + MatrixAlgebra {
     ///
     /// # Errors
     /// A device's failure.
-    fn set_diagonal(&self, rows: &Array<Self, LocalOrdinal>, a: &mut CrsMatrix<f64, Self::Memory>) -> Result<()>;
+    fn set_diagonal(&self, rows: &Array<Self, LocalOrdinal>, a: &mut MatrixOf<Self>) -> Result<()>;
 
     /// Takes an array of the host; copies it to a device.
     ///

@@ -4,12 +4,12 @@ use crate::Result;
 use crate::comm::{Halo, Links, Map, Staging};
 use crate::solve::DistributedOperator;
 use crate::space::{ExecutionSpace, Slice};
-use crate::sparse::{CrsMatrix, Operator, Spmv};
+use crate::sparse::{MatrixOf, Operator, Spmv};
 
 /// This rank's rows of a matrix, whose columns are owned items and ghosts of a map.
 #[derive(Debug)]
 pub struct DistributedMatrix<S: ExecutionSpace + Staging> {
-    matrix: CrsMatrix<f64, S::Memory>,
+    matrix: MatrixOf<S>,
     halo: Halo<S>,
 }
 
@@ -18,7 +18,7 @@ impl<S: Staging + Spmv> DistributedMatrix<S> {
     ///
     /// # Errors
     /// As [`Links::halo`].
-    pub fn new(space: &S, links: &Links<'_, S>, (matrix, map): (CrsMatrix<f64, S::Memory>, &Map)) -> Result<Self> {
+    pub fn new(space: &S, links: &Links<'_, S>, (matrix, map): (MatrixOf<S>, &Map)) -> Result<Self> {
         Ok(DistributedMatrix { matrix, halo: links.halo(space, map)? })
     }
 
@@ -45,12 +45,12 @@ impl<S: Staging + Spmv> DistributedMatrix<S> {
     }
 
     /// Returns the matrix.
-    pub fn matrix(&self) -> &CrsMatrix<f64, S::Memory> {
+    pub fn matrix(&self) -> &MatrixOf<S> {
         &self.matrix
     }
 
     /// Returns the matrix, writable.
-    pub(in crate::solve) fn matrix_mut(&mut self) -> &mut CrsMatrix<f64, S::Memory> {
+    pub(in crate::solve) fn matrix_mut(&mut self) -> &mut MatrixOf<S> {
         &mut self.matrix
     }
 

@@ -6,9 +6,9 @@
 use super::MatrixAlgebra;
 use crate::error::{check_at_least, check_length};
 use crate::space::ExecutionSpace;
-use crate::space::cuda::{Argument, Cuda, CudaArray, CudaMemory, Grid, arguments, bits_of};
+use crate::space::cuda::{Argument, Cuda, CudaArray, Grid, arguments, bits_of};
 use crate::sparse::kernel_files::ALGEBRA;
-use crate::sparse::{CrsGraph, CrsMatrix};
+use crate::sparse::{CrsGraph, CrsMatrix, GraphOf, MatrixOf};
 use crate::{Error, Result};
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ impl Cuda {
     ///
     /// # Errors
     /// [`Error::Invalid`] for 2^32 entries or more, [`Error::OutOfMemory`].
-    pub(crate) fn by_column(&self, graph: &CrsGraph<CudaMemory>, step: usize) -> Result<ByColumn> {
+    pub(crate) fn by_column(&self, graph: &GraphOf<Cuda>, step: usize) -> Result<ByColumn> {
         let (n, count) = (graph.nnz() / step, graph.columns() / step);
         if u32::try_from(n).is_err() {
             return Err(Error::Invalid(format!("by column: {n} entries, expected fewer than 2^32")));
@@ -59,12 +59,7 @@ struct Tables {
 }
 
 impl MatrixAlgebra for Cuda {
-    fn product_graph(
-        &self,
-        a: &CrsGraph<CudaMemory>,
-        b: &CrsGraph<CudaMemory>,
-        width: usize,
-    ) -> Result<CrsGraph<CudaMemory>> {
+    fn product_graph(&self, a: &GraphOf<Cuda>, b: &GraphOf<Cuda>, width: usize) -> Result<GraphOf<Cuda>> {
         check_length("product_graph", "rows of b", b.rows(), a.columns())?;
         let product = Product { space: self, a, b, width: width.max(1) };
         let mut counts = self.unfilled::<u32>(a.rows())?;
@@ -96,8 +91,8 @@ impl MatrixAlgebra for Cuda {
 
     fn product_values(
         &self,
-        graph: &CrsGraph<CudaMemory>,
-        [a, b]: [&CrsMatrix<f64, CudaMemory>; 2],
+        graph: &GraphOf<Cuda>,
+        [a, b]: [&MatrixOf<Cuda>; 2],
         width: usize,
         c: &mut CudaArray<f64>,
     ) -> Result<()> {
@@ -114,7 +109,7 @@ impl MatrixAlgebra for Cuda {
         self.launch(&ALGEBRA, name, Grid::cover(rows * team, THREADS), arguments)
     }
 
-    fn transpose(&self, a: &CrsMatrix<f64, CudaMemory>) -> Result<CrsMatrix<f64, CudaMemory>> {
+    fn transpose(&self, a: &MatrixOf<Cuda>) -> Result<MatrixOf<Cuda>> {
         let (graph, n) = (a.graph(), a.graph().nnz());
         let ByColumn { starts, keys } = self.by_column(graph, 1)?;
         let (mut entries, mut values) = (self.unfilled::<u32>(n)?, self.unfilled::<f64>(n)?);
@@ -131,8 +126,8 @@ impl MatrixAlgebra for Cuda {
 /// The factors of a product.
 struct Product<'a> {
     space: &'a Cuda,
-    a: &'a CrsGraph<CudaMemory>,
-    b: &'a CrsGraph<CudaMemory>,
+    a: &'a GraphOf<Cuda>,
+    b: &'a GraphOf<Cuda>,
     width: usize,
 }
 

@@ -20,7 +20,7 @@ mod transpose;
 #[cfg(feature = "cuda")]
 pub(crate) use cuda::ByColumn;
 
-use super::{CrsGraph, CrsMatrix};
+use super::{CrsGraph, CrsMatrix, GraphOf, MatrixOf};
 use crate::blas::Blas;
 use crate::error::{check_at_least, check_length};
 use crate::space::{HostMemory, MemorySpace, Slice};
@@ -33,12 +33,7 @@ pub trait MatrixAlgebra: Blas {
     ///
     /// # Errors
     /// As [`Spgemm::new`].
-    fn product_graph(
-        &self,
-        a: &CrsGraph<Self::Memory>,
-        b: &CrsGraph<Self::Memory>,
-        width: usize,
-    ) -> Result<CrsGraph<Self::Memory>>;
+    fn product_graph(&self, a: &GraphOf<Self>, b: &GraphOf<Self>, width: usize) -> Result<GraphOf<Self>>;
 
     /// Overwrites the first items of `c` with the values of A B on its graph, for matrices that [`Spgemm::values`] has checked.
     ///
@@ -46,8 +41,8 @@ pub trait MatrixAlgebra: Blas {
     /// As [`Spgemm::values`].
     fn product_values(
         &self,
-        graph: &CrsGraph<Self::Memory>,
-        factors: [&CrsMatrix<f64, Self::Memory>; 2],
+        graph: &GraphOf<Self>,
+        factors: [&MatrixOf<Self>; 2],
         width: usize,
         c: &mut Slice<Self, f64>,
     ) -> Result<()>;
@@ -56,7 +51,7 @@ pub trait MatrixAlgebra: Blas {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`]; a device's failure.
-    fn transpose(&self, a: &CrsMatrix<f64, Self::Memory>) -> Result<CrsMatrix<f64, Self::Memory>>;
+    fn transpose(&self, a: &MatrixOf<Self>) -> Result<MatrixOf<Self>>;
 }
 
 /// The graph of a product, for values on the graphs that it was planned for.

@@ -5,8 +5,8 @@ use crate::Result;
 use crate::blas::Blas;
 use crate::space::Threads;
 #[cfg(feature = "cuda")]
-use crate::space::cuda::{Cuda, CudaMemory};
-use crate::sparse::{CrsGraph, CrsMatrix, Lanes, Operator};
+use crate::space::cuda::Cuda;
+use crate::sparse::{CrsGraph, CrsMatrix, GraphOf, Lanes, MatrixOf, Operator};
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub type DeviceCopy = Option<Box<dyn FormatCopy<Cuda>>>;
 pub(super) struct Maker {
     pub on_host: fn(&Threads, Precision, &Arc<CrsGraph>) -> Result<HostCopy>,
     #[cfg(feature = "cuda")]
-    pub on_device: fn(&Cuda, Precision, &Arc<CrsGraph<CudaMemory>>) -> Result<DeviceCopy>,
+    pub on_device: fn(&Cuda, Precision, &Arc<GraphOf<Cuda>>) -> Result<DeviceCopy>,
     /// Values that the copy stores, and bytes of its tables and columns; the flag tells a GPU's copy from a host's.
     pub lengths: fn(&MatrixSizes, bool) -> [u64; 2],
 }
@@ -32,7 +32,7 @@ pub trait FormatCopy<S: Blas>: Operator<S> + Debug {
     ///
     /// # Errors
     /// [`Error::Invalid`](crate::Error::Invalid) for values that the storage cannot hold.
-    fn update(&mut self, space: &S, a: &CrsMatrix<f64, S::Memory>) -> Result<bool>;
+    fn update(&mut self, space: &S, a: &MatrixOf<S>) -> Result<bool>;
 
     /// Returns the number of rows whose products are no faster than in CRS.
     fn irregular_rows(&self) -> usize {

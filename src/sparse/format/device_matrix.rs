@@ -16,7 +16,8 @@ use super::copy::DeviceCopy;
 use super::registry::SMALL_ON_GPU;
 use super::slices::{SliceLayout, WIDEST};
 use super::{
-    ByRows, DeviceCrs, Format, Formats, MatrixSizes, MatrixStorage, Precision, RowLayout, RowShape, SlicedEll,
+    ByRows, DeviceCrs, Format, Formats, GraphOf, MatrixOf, MatrixSizes, MatrixStorage, Precision, RowLayout, RowShape,
+    SlicedEll,
 };
 use crate::space::ExecutionSpace;
 use crate::space::cuda::{Cuda, CudaArray, CudaMemory};
@@ -45,7 +46,7 @@ impl DeviceMatrix {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) where the memory cannot be had.
-    pub fn new(space: &Cuda, storage: MatrixStorage, direct: bool, graph: &Arc<CrsGraph<CudaMemory>>) -> Result<Self> {
+    pub fn new(space: &Cuda, storage: MatrixStorage, direct: bool, graph: &Arc<GraphOf<Cuda>>) -> Result<Self> {
         let MatrixStorage { format, values } = storage;
         let kind = if direct && storage.holds_assembled_slices() {
             let slices = SlicedEll::new(space, format == Format::Symmetric, graph)?;
@@ -125,7 +126,7 @@ impl DeviceMatrix {
 
 /// A matrix in CRS by the type of its values.
 pub(crate) enum CrsValues<'a> {
-    Double(&'a CrsMatrix<f64, CudaMemory>),
+    Double(&'a MatrixOf<Cuda>),
     Single(&'a CrsMatrix<f32, CudaMemory>),
 }
 
@@ -173,7 +174,7 @@ impl Formats for Cuda {
         }
     });
 
-    fn row_shape(&self, graph: &CrsGraph<CudaMemory>, is_symmetric: bool) -> Result<RowShape> {
+    fn row_shape(&self, graph: &GraphOf<Cuda>, is_symmetric: bool) -> Result<RowShape> {
         let [padded, longest] = SliceLayout::padded(self, graph)?;
         Ok(RowShape { rows: graph.rows(), entries: graph.nnz(), padded, longest, is_symmetric })
     }
@@ -189,7 +190,7 @@ impl Formats for Cuda {
         }
     }
 
-    fn crs(matrix: &DeviceMatrix) -> Result<&CrsMatrix<f64, CudaMemory>> {
+    fn crs(matrix: &DeviceMatrix) -> Result<&MatrixOf<Cuda>> {
         match &matrix.kind {
             Kind::Crs(DeviceCrs { matrix, .. }, _) => Ok(matrix),
             Kind::Slices(..) => Err(Error::Invalid("matrix: assembled in slices, expected format crs".into())),

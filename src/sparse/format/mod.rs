@@ -32,7 +32,7 @@ pub use slices::{SliceArrays, SlicedEll};
 use crate::Result;
 use crate::blas::Blas;
 use crate::space::Array;
-use crate::sparse::{CrsGraph, CrsMatrix, Lanes, Operator};
+use crate::sparse::{CrsMatrix, GraphOf, Lanes, MatrixOf, Operator};
 use std::fmt::Debug;
 
 /// A space that stores matrices in formats of its own.
@@ -74,7 +74,7 @@ pub trait Formats: Blas {
     ///
     /// # Errors
     /// A failure of the device, if there is one.
-    fn row_shape(&self, graph: &CrsGraph<Self::Memory>, is_symmetric: bool) -> Result<RowShape> {
+    fn row_shape(&self, graph: &GraphOf<Self>, is_symmetric: bool) -> Result<RowShape> {
         Ok(RowShape { rows: graph.rows(), entries: graph.nnz(), padded: 0, longest: 0, is_symmetric })
     }
 
@@ -91,7 +91,7 @@ pub trait Formats: Blas {
     ///
     /// # Errors
     /// [`Error::Invalid`](crate::Error::Invalid) where a device assembles in another format.
-    fn crs(matrix: &Self::Matrix) -> Result<&CrsMatrix<f64, Self::Memory>>;
+    fn crs(matrix: &Self::Matrix) -> Result<&MatrixOf<Self>>;
 
     /// Returns the assembled matrix in CRS on the host: where it lies, or in `copy`, whose graph stays that of the first call.
     ///

@@ -5,8 +5,8 @@ use super::{Sweep, Triangles};
 use crate::Result;
 use crate::blas::enough;
 use crate::space::ExecutionSpace;
-use crate::space::cuda::{Cuda, CudaArray, CudaMemory, Grid, arguments};
-use crate::sparse::CrsMatrix;
+use crate::space::cuda::{Cuda, CudaArray, Grid, arguments};
+use crate::sparse::MatrixOf;
 use crate::sparse::kernel_files::SPARSE;
 
 /// Threads of a block and of a row, as in the kernels.
@@ -17,8 +17,8 @@ const SHARED: usize = 4;
 #[derive(Debug)]
 pub struct CudaTriangles {
     made: Triangles,
-    lower: CrsMatrix<f64, CudaMemory>,
-    upper: CrsMatrix<f64, CudaMemory>,
+    lower: MatrixOf<Cuda>,
+    upper: MatrixOf<Cuda>,
     inverse: CudaArray<f64>,
     rows: CudaArray<u32>,
 }

@@ -4,7 +4,7 @@ use super::Preconditioner;
 use crate::Result;
 use crate::blas::Blas;
 use crate::space::{ExecutionSpace, Slice};
-use crate::sparse::{CrsMatrix, Spmv, inverse_of_blocks, inverse_of_diagonal};
+use crate::sparse::{CrsMatrix, MatrixOf, Spmv, inverse_of_blocks, inverse_of_diagonal};
 
 /// Jacobi preconditioner: z_i = r_i / a_ii over the owned unknowns, on every space. It helps where the rows of a matrix differ in
 /// scale, and is exact for diagonal matrices.
@@ -33,7 +33,7 @@ use crate::sparse::{CrsMatrix, Spmv, inverse_of_blocks, inverse_of_diagonal};
 /// ```
 #[derive(Debug)]
 pub struct Jacobi<S: ExecutionSpace> {
-    inverse: CrsMatrix<f64, S::Memory>,
+    inverse: MatrixOf<S>,
 }
 
 impl<S: ExecutionSpace> Jacobi<S> {

@@ -6,7 +6,7 @@ use crate::space::ExecutionSpace;
 use crate::space::cuda::{Argument, Cuda, CudaArray, CudaMemory, Grid, arguments};
 use crate::sparse::format::slices::verdict;
 use crate::sparse::kernel_files::SLICES;
-use crate::sparse::{CrsMatrix, FormatCopy, Lanes, Operator, RowProduct, StoredValue};
+use crate::sparse::{CrsMatrix, FormatCopy, Lanes, MatrixOf, Operator, RowProduct, StoredValue};
 
 /// A matrix in CRS on a GPU, and how many threads share a row of its products.
 #[derive(Debug)]
@@ -61,7 +61,7 @@ impl<V: StoredValue> Operator<Cuda> for DeviceCrs<V> {
 }
 
 impl FormatCopy<Cuda> for DeviceCrs<f32> {
-    fn update(&mut self, space: &Cuda, a: &CrsMatrix<f64, CudaMemory>) -> Result<bool> {
+    fn update(&mut self, space: &Cuda, a: &MatrixOf<Cuda>) -> Result<bool> {
         space.to_single_refusing(a.values(), self.matrix.parts_mut().1)?;
         Ok(true)
     }
@@ -80,7 +80,7 @@ impl Cuda {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) where the memory cannot be had.
-    pub fn single(&self, a: &CrsMatrix<f64, CudaMemory>) -> Result<CrsMatrix<f32, CudaMemory>> {
+    pub fn single(&self, a: &MatrixOf<Cuda>) -> Result<CrsMatrix<f32, CudaMemory>> {
         let mut single = CrsMatrix::from_parts(a.graph().clone(), self.unfilled(a.graph().nnz())?);
         self.to_single(a, &mut single)?;
         Ok(single)
@@ -90,7 +90,7 @@ impl Cuda {
     ///
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) for another number of entries.
-    pub fn to_single(&self, a: &CrsMatrix<f64, CudaMemory>, single: &mut CrsMatrix<f32, CudaMemory>) -> Result<()> {
+    pub fn to_single(&self, a: &MatrixOf<Cuda>, single: &mut CrsMatrix<f32, CudaMemory>) -> Result<()> {
         self.to_single_counting(a.values(), single.parts_mut().1, Argument::NULL)
     }
 

@@ -13,8 +13,8 @@
 
 use crate::Result;
 use crate::space::ExecutionSpace;
-use crate::space::cuda::{Argument, Cuda, CudaArray, CudaMemory, Grid, Offsets, arguments};
-use crate::sparse::CrsGraph;
+use crate::space::cuda::{Argument, Cuda, CudaArray, Grid, Offsets, arguments};
+use crate::sparse::GraphOf;
 use crate::sparse::kernel_files::SLICE_LAYOUT;
 
 /// As in the kernels: threads per block, rows per slice, longest table.
@@ -111,7 +111,7 @@ struct Patterns {
 impl SliceLayout {
     /// Lays out a graph. Slices share tables, found by those bits of a hash that `hash_mask` selects. Rows and columns are below
     /// 2^31.
-    pub(super) fn new(space: &Cuda, graph: &CrsGraph<CudaMemory>, columns: Columns, hash_mask: u64) -> Result<Self> {
+    pub(super) fn new(space: &Cuda, graph: &GraphOf<Cuda>, columns: Columns, hash_mask: u64) -> Result<Self> {
         let (rows, slices) = (graph.rows() as u64, graph.rows().div_ceil(SLICE));
         let mut lengths = space.unfilled::<u32>(slices)?;
         let (grid, row_map) = (Grid::cover(slices * SLICE, THREADS), graph.row_map());
@@ -135,7 +135,7 @@ impl SliceLayout {
     }
 
     /// Returns the entries of the slices of a graph, padding included, and those of its longest row.
-    pub(in crate::sparse::format) fn padded(space: &Cuda, graph: &CrsGraph<CudaMemory>) -> Result<[usize; 2]> {
+    pub(in crate::sparse::format) fn padded(space: &Cuda, graph: &GraphOf<Cuda>) -> Result<[usize; 2]> {
         let (rows, slices) = (graph.rows(), graph.rows().div_ceil(SLICE));
         let mut lengths = space.unfilled(slices)?;
         let arguments = arguments![rows as u64, graph.row_map(), &mut lengths];
@@ -159,7 +159,7 @@ impl SliceLayout {
 
     /// Slices have tables where their pattern suits; with `share`, those of one key have one table. Returns `None` if the unions of
     /// such slices differ.
-    fn of_tables(space: &Cuda, graph: &CrsGraph<CudaMemory>, patterns: &Patterns, share: bool) -> Result<Option<Self>> {
+    fn of_tables(space: &Cuda, graph: &GraphOf<Cuda>, patterns: &Patterns, share: bool) -> Result<Option<Self>> {
         let Patterns { lengths, keys, unions, widest, masks, .. } = patterns;
         let slices = lengths.len();
         let (count, per_slice) = (slices as u64, Grid::cover(slices, THREADS));

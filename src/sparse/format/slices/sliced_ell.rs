@@ -24,7 +24,7 @@ use super::slice_layout::{Columns, SliceLayout};
 use crate::space::ExecutionSpace;
 use crate::space::cuda::{Cuda, CudaArray, CudaMemory, Grid, arguments};
 use crate::sparse::kernel_files::{SLICES, SLICES_SYMMETRIC};
-use crate::sparse::{CrsGraph, CrsMatrix, StoredValue};
+use crate::sparse::{CrsGraph, CrsMatrix, GraphOf, StoredValue};
 use crate::{Error, Result};
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ const WARPS: u32 = 4;
 /// change.
 #[derive(Debug)]
 pub struct SlicedEll<V: StoredValue> {
-    pub(super) graph: Arc<CrsGraph<CudaMemory>>,
+    pub(super) graph: Arc<GraphOf<Cuda>>,
     pub(super) stored: Columns,
     pub(super) layout: Arc<SliceLayout>,
     pub(super) values: CudaArray<V>,
@@ -74,7 +74,7 @@ pub(crate) struct RowLayout<'a> {
 
 impl<'a> RowLayout<'a> {
     /// The layout of a matrix in CRS.
-    pub fn of_graph(graph: &'a CrsGraph<CudaMemory>) -> Self {
+    pub fn of_graph(graph: &'a GraphOf<Cuda>) -> Self {
         RowLayout { rows: graph.rows(), starts: graph.row_map(), shift: 0, halves: false, len: graph.nnz() }
     }
 
@@ -90,7 +90,7 @@ impl<V: StoredValue> SlicedEll<V> {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`] when the memory is not available, [`Error::Invalid`] for 2^31 rows or columns.
-    pub fn new(space: &Cuda, symmetric: bool, graph: &Arc<CrsGraph<CudaMemory>>) -> Result<Self> {
+    pub fn new(space: &Cuda, symmetric: bool, graph: &Arc<GraphOf<Cuda>>) -> Result<Self> {
         Self::with_hash_mask(space, symmetric, graph, u64::MAX)
     }
 
@@ -100,7 +100,7 @@ impl<V: StoredValue> SlicedEll<V> {
     /// # Errors
     /// As [`new`](Self::new).
     #[doc(hidden)]
-    pub fn with_hash_mask(space: &Cuda, symmetric: bool, graph: &Arc<CrsGraph<CudaMemory>>, mask: u64) -> Result<Self> {
+    pub fn with_hash_mask(space: &Cuda, symmetric: bool, graph: &Arc<GraphOf<Cuda>>, mask: u64) -> Result<Self> {
         // Tables hold column - row in 32 bits.
         let extent = graph.rows().max(graph.columns());
         if extent > i32::MAX as usize {
@@ -111,12 +111,7 @@ impl<V: StoredValue> SlicedEll<V> {
         Self::of_layout(space, graph.clone(), stored, Arc::new(SliceLayout::new(space, graph, stored, mask)?))
     }
 
-    fn of_layout(
-        space: &Cuda,
-        graph: Arc<CrsGraph<CudaMemory>>,
-        stored: Columns,
-        layout: Arc<SliceLayout>,
-    ) -> Result<Self> {
+    fn of_layout(space: &Cuda, graph: Arc<GraphOf<Cuda>>, stored: Columns, layout: Arc<SliceLayout>) -> Result<Self> {
         let (values, faults) = (space.unfilled(layout.len)?, space.unfilled(3)?);
         Ok(SlicedEll { graph, stored, layout, values, faults })
     }

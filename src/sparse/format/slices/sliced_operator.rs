@@ -4,9 +4,9 @@ use super::slice_layout::{Columns, SliceLayout};
 use super::sliced_ell::{SLICE, SlicedEll, THREADS};
 use crate::Result;
 use crate::error::check_at_least;
-use crate::space::cuda::{Argument, Cuda, CudaArray, CudaMemory, Grid, KernelFile, arguments};
+use crate::space::cuda::{Argument, Cuda, CudaArray, Grid, KernelFile, arguments};
 use crate::sparse::kernel_files::{SLICES, SLICES_SYMMETRIC};
-use crate::sparse::{CrsMatrix, FormatCopy, Operator, RowProduct, StoredValue};
+use crate::sparse::{FormatCopy, MatrixOf, Operator, RowProduct, StoredValue};
 use std::ops::Range;
 
 impl<V: StoredValue> SlicedEll<V> {
@@ -86,7 +86,7 @@ impl<V: StoredValue> Operator<Cuda> for SlicedEll<V> {
 }
 
 impl<V: StoredValue> FormatCopy<Cuda> for SlicedEll<V> {
-    fn update(&mut self, space: &Cuda, a: &CrsMatrix<f64, CudaMemory>) -> Result<bool> {
+    fn update(&mut self, space: &Cuda, a: &MatrixOf<Cuda>) -> Result<bool> {
         SlicedEll::update(self, space, a).map(|()| true)
     }
 }
