@@ -12,7 +12,7 @@ use super::map::local;
 use super::map_of_ghosts::map_of_ghosts;
 use super::rendezvous;
 use super::{Communicator, Map, agree};
-use crate::space::{admit, try_collect, try_push, try_reserve};
+use crate::space::{admit, try_collect, try_push, try_with_capacity};
 use crate::{Error, GlobalOrdinal, LocalOrdinal, Result};
 use foldhash::fast::FixedState;
 use std::collections::HashMap;
@@ -78,8 +78,7 @@ impl GlobalMap {
     /// # Errors
     /// [`Error::Invalid`], with place and id, for one that this rank neither owns nor uses; [`Error::OutOfMemory`].
     pub fn renumber(&self, table: &[GlobalOrdinal]) -> Result<Vec<LocalOrdinal>> {
-        let mut local = Vec::new();
-        try_reserve("local indices", &mut local, table.len())?;
+        let mut local = try_with_capacity("local indices", table.len())?;
         for (at, &id) in table.iter().enumerate() {
             let unknown =
                 || Error::Invalid(format!("item {at} is global id {id}, which this rank neither owns nor uses"));
@@ -136,8 +135,7 @@ fn grow(numbers: &mut Numbers, additional: usize) -> Result<()> {
 
 /// Global id of each local index.
 fn ids(owned: &[GlobalOrdinal], ghosts: &[(usize, GlobalOrdinal)]) -> Result<Vec<GlobalOrdinal>> {
-    let mut ids = Vec::new();
-    try_reserve("global ids", &mut ids, owned.len() + ghosts.len())?;
+    let mut ids = try_with_capacity("global ids", owned.len() + ghosts.len())?;
     ids.extend(owned);
     ids.extend(ghosts.iter().map(|&(_, id)| id));
     Ok(ids)

@@ -4,7 +4,7 @@
 //! with the ghosts grouped by owner, lowest rank first. Grouping lets a receive write directly behind the owned part of
 //! a vector. Rows of a distributed matrix are the owned indices; its columns are the owned and ghost indices.
 
-use crate::space::try_reserve;
+use crate::space::try_with_capacity;
 use crate::{Error, GlobalOrdinal, LocalOrdinal, Result};
 use std::ops::Range;
 
@@ -77,11 +77,9 @@ impl Map {
             return Err(too_large(local as u64, format!("{} local indices (32 bits)", most - 1)));
         }
         let dofs = dofs as LocalOrdinal;
-        let mut neighbours = Vec::new();
-        try_reserve("neighbours", &mut neighbours, self.neighbours.len())?;
+        let mut neighbours = try_with_capacity("neighbours", self.neighbours.len())?;
         for Neighbour { rank, send, receive } in &self.neighbours {
-            let mut list = Vec::new();
-            try_reserve("dofs to send", &mut list, dofs as usize * send.len())?;
+            let mut list = try_with_capacity("dofs to send", dofs as usize * send.len())?;
             list.extend(send.iter().flat_map(|&node| (0..dofs).map(move |field| dofs * node + field)));
             neighbours.push(Neighbour { rank: *rank, send: list, receive: dofs * receive.start..dofs * receive.end });
         }

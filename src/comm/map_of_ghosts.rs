@@ -2,7 +2,7 @@
 
 use super::map::local;
 use super::{Communicator, Map, Message, Neighbour, agree};
-use crate::space::{try_collect, try_reserve};
+use crate::space::{try_collect, try_with_capacity};
 use crate::{Error, GlobalOrdinal, LocalOrdinal, Result};
 use std::collections::BTreeMap;
 
@@ -30,8 +30,7 @@ pub(crate) fn map_of_ghosts(
     let neighbours = || {
         let (mut end, mut neighbours) = (local(owned)?, Vec::with_capacity(ranks.len()));
         for (rank, (count, ids)) in ranks {
-            let mut send = Vec::new();
-            try_reserve("values to send", &mut send, ids.len())?;
+            let mut send = try_with_capacity("values to send", ids.len())?;
             for &id in ids {
                 let unknown = || Error::Mpi(format!("rank {rank} wants global id {id} of a rank without it"));
                 send.push(of_owned(id).ok_or_else(unknown)?);

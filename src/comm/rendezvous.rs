@@ -11,7 +11,7 @@
 //! SIAM PP 2001; the directories of Zoltan and of Epetra are of this kind.
 
 use super::{Communicator, Message, agree};
-use crate::space::{try_push, try_reserve};
+use crate::space::{try_push, try_reserve, try_with_capacity};
 use crate::{Error, GlobalOrdinal, Result};
 use std::collections::BTreeMap;
 
@@ -87,8 +87,7 @@ fn join(mut claims: Outbox, questions: &Outbox) -> Result<Vec<Message>> {
     let mut messages = Vec::with_capacity(claims.len());
     while let Some((to, ids)) = claims.pop_first() {
         let questions = questions.get(&to).map_or(&[][..], |ids| ids);
-        let mut letter = Vec::new();
-        try_reserve("message to the directory", &mut letter, 1 + ids.len() + questions.len())?;
+        let mut letter = try_with_capacity("message to the directory", 1 + ids.len() + questions.len())?;
         letter.push(ids.len() as u64);
         letter.extend(ids);
         letter.extend(questions);
@@ -131,8 +130,7 @@ impl Directory {
         let mut missing: Option<(GlobalOrdinal, usize)> = None;
         for letter in letters {
             let (_, asked) = parts(letter)?;
-            let mut owners = Vec::new();
-            try_reserve("answers of the directory", &mut owners, asked.len())?;
+            let mut owners = try_with_capacity("answers of the directory", asked.len())?;
             for &id in asked {
                 match self.0.binary_search_by_key(&id, |&(id, _)| id) {
                     Ok(at) => owners.push(self.0[at].1 as u64),
@@ -154,8 +152,7 @@ impl Directory {
 
 /// Questions with their answers.
 fn pairs(questions: &Outbox, answers: &[Message], count: usize) -> Result<Vec<(usize, GlobalOrdinal)>> {
-    let mut pairs = Vec::new();
-    try_reserve("owners of ghosts", &mut pairs, count)?;
+    let mut pairs = try_with_capacity("owners of ghosts", count)?;
     for (from, owners) in answers {
         let asked = questions.get(from).filter(|asked| asked.len() == owners.len());
         let asked = asked.ok_or_else(|| Error::Mpi(format!("rank {from} answered another number of questions")))?;

@@ -4,7 +4,7 @@ use super::transport::not_here;
 use super::{Communicator, Exchange, HaloExchange, Link, Map, Staging, Transport, agree};
 use crate::blas::Reductions;
 use crate::error::check_at_least;
-use crate::space::{Slice, Threads, try_reserve};
+use crate::space::{Slice, Threads, try_with_capacity};
 use crate::{LocalOrdinal, Result};
 use std::ops::Range;
 use std::time::Duration;
@@ -26,9 +26,8 @@ impl<S: Staging> Link<S> for Staged {
 
 /// The local indices that a map sends, neighbour after neighbour.
 pub(super) fn send_list(map: &Map) -> Result<Vec<LocalOrdinal>> {
-    let mut send: Vec<LocalOrdinal> = Vec::new();
     let count = map.neighbours().iter().map(|neighbour| neighbour.send.len()).sum();
-    try_reserve("values to send", &mut send, count)?;
+    let mut send = try_with_capacity("values to send", count)?;
     map.neighbours().iter().for_each(|neighbour| send.extend_from_slice(&neighbour.send));
     Ok(send)
 }

@@ -84,6 +84,16 @@ fn grow<T>(what: &'static str, list: &mut Vec<T>, additional: usize) -> Result<(
     list.try_reserve(additional).map_err(|_| out_of_memory(what, bytes as u64))
 }
 
+/// Returns an empty list with room for `capacity` items.
+///
+/// # Errors
+/// [`Error::OutOfMemory`].
+pub(crate) fn try_with_capacity<T>(what: &'static str, capacity: usize) -> Result<Vec<T>> {
+    let mut list = Vec::new();
+    try_reserve(what, &mut list, capacity)?;
+    Ok(list)
+}
+
 /// Appends an item; the list grows by doubling.
 ///
 /// # Errors
@@ -102,8 +112,7 @@ pub(crate) fn try_push<T>(what: &'static str, list: &mut Vec<T>, item: T) -> Res
 /// # Errors
 /// [`Error::OutOfMemory`].
 pub(crate) fn try_collect<T>(what: &'static str, items: impl ExactSizeIterator<Item = T>) -> Result<Vec<T>> {
-    let mut list = Vec::new();
-    try_reserve(what, &mut list, items.len())?;
+    let mut list = try_with_capacity(what, items.len())?;
     list.extend(items);
     Ok(list)
 }

@@ -1,7 +1,7 @@
 //! The diagonal of a matrix, and diagonal matrices.
 
 use super::{CrsGraph, CrsMatrix};
-use crate::space::{Item, try_collect, try_reserve};
+use crate::space::{Item, try_collect, try_with_capacity};
 use crate::{Error, LocalOrdinal, Result, RowOffset};
 use std::sync::Arc;
 
@@ -43,8 +43,8 @@ pub(crate) fn inverse_of_blocks(matrix: &CrsMatrix, dofs: usize) -> Result<CrsMa
     if dofs == 0 || rows % dofs != 0 {
         return Err(Error::Invalid(format!("blocks of {dofs} rows: expected a divisor of the {rows} rows")));
     }
-    let (mut values, mut block) = (Vec::new(), vec![0.0; dofs * dofs]);
-    try_reserve("inverse blocks of the diagonal", &mut values, rows * dofs)?;
+    let mut values = try_with_capacity("inverse blocks of the diagonal", rows * dofs)?;
+    let mut block = vec![0.0; dofs * dofs];
     for first in (0..rows).step_by(dofs) {
         for (k, item) in block.iter_mut().enumerate() {
             let column = (first + k % dofs) as LocalOrdinal;

@@ -8,7 +8,7 @@
 use super::Aggregate;
 use super::numbering::{Columns, Numbering};
 use crate::comm::{Halo, Links, Map, Message, Neighbour, agree};
-use crate::space::{MemorySpace, try_push, try_reserve};
+use crate::space::{MemorySpace, try_push, try_reserve, try_with_capacity};
 use crate::sparse::{CrsGraph, CrsMatrix, GraphOf, MatrixOf};
 use crate::{Error, GlobalOrdinal, LocalOrdinal, Result, RowOffset};
 use std::borrow::Cow;
@@ -126,8 +126,7 @@ fn letters(rows: &Map, graph: &Lent<'_>, columns: &Columns, width: usize) -> Res
 
 /// The ids of each ghost's row, in the order of the ghosts.
 fn ids_of_rows<'a>(rows: &Map, came: &'a [Message]) -> Result<Vec<&'a [GlobalOrdinal]>> {
-    let mut found = Vec::new();
-    try_reserve("rows of ghosts", &mut found, rows.ghost_count())?;
+    let mut found = try_with_capacity("rows of ghosts", rows.ghost_count())?;
     for Neighbour { rank, receive, .. } in rows.neighbours().iter().filter(|neighbour| !neighbour.receive.is_empty()) {
         let letter = came.iter().find(|(from, _)| from == rank).map_or(&[][..], |(_, letter)| letter);
         let mut rest = letter;
@@ -149,9 +148,8 @@ fn joined(
     width: usize,
 ) -> Result<(Vec<RowOffset>, Vec<LocalOrdinal>)> {
     let more = width * ghosts.iter().map(|ids| ids.len()).sum::<usize>();
-    let (mut row_map, mut entries) = (Vec::new(), Vec::new());
-    try_reserve("row offsets", &mut row_map, graph.row_map.len() + ghosts.len())?;
-    try_reserve("columns", &mut entries, graph.entries.len() + more)?;
+    let mut row_map = try_with_capacity("row offsets", graph.row_map.len() + ghosts.len())?;
+    let mut entries = try_with_capacity("columns", graph.entries.len() + more)?;
     row_map.extend_from_slice(&graph.row_map);
     let (owned, wide) = (before.map.owned_count(), width as LocalOrdinal);
     let renumbered = |&column: &LocalOrdinal| match column / wide {
@@ -170,11 +168,9 @@ fn joined(
 fn map_of_entries(rows: &Map, graph: &Lent<'_>, row_map: &[RowOffset]) -> Result<Map> {
     let mut neighbours = Vec::new();
     for Neighbour { rank, send, receive } in rows.neighbours() {
-        let places = send.iter().flat_map(|&row| graph.row_range(row as usize)).map(|at| at as LocalOrdinal);
-        let count = send.iter().map(|&row| graph.row_range(row as usize).len()).sum();
-        let mut list = Vec::new();
-        try_reserve("entries to send", &mut list, count)?;
-        list.extend(places);
+        let ranges = || send.iter().map(|&row| graph.row_range(row as usize));
+        let mut list = try_with_capacity("entries to send", ranges().map(|range| range.len()).sum())?;
+        list.extend(ranges().flatten().map(|at| at as LocalOrdinal));
         let [start, end] = [receive.start, receive.end].map(|row| row_map[row as usize] as LocalOrdinal);
         neighbours.push(Neighbour { rank: *rank, send: list, receive: start..end });
     }

@@ -2,7 +2,7 @@
 
 use crate::blas::Blas;
 use crate::error::check_length;
-use crate::space::{Array, HostMemory, MemorySpace, try_reserve, try_zeroed};
+use crate::space::{Array, HostMemory, MemorySpace, try_with_capacity, try_zeroed};
 use crate::{Error, Result};
 
 /// Vectors that a coarse space has to represent, on this rank's rows, with the unknowns of a node one after another.
@@ -51,8 +51,7 @@ impl NearNull {
     /// # Errors
     /// [`Error::OutOfMemory`].
     pub fn rigid_body_modes(coordinates: &[[f64; 3]]) -> Result<Self> {
-        let mut values = Vec::new();
-        try_reserve("rigid body modes", &mut values, 18 * coordinates.len())?;
+        let mut values = try_with_capacity("rigid body modes", 18 * coordinates.len())?;
         for [x, y, z] in coordinates {
             values.extend([1.0, 0.0, 0.0, 0.0, *z, -y]);
             values.extend([0.0, 1.0, 0.0, -z, 0.0, *x]);

@@ -6,7 +6,7 @@
 //! ```
 //! (Vanek, Mandel and Brezina 1996, section 3.) Connections to nodes of other ranks do not count: aggregates stay on their rank.
 
-use crate::space::{HostMemory, MemorySpace, Threads, even_bounds, offsets, try_push, try_reserve, try_zeroed};
+use crate::space::{HostMemory, MemorySpace, Threads, even_bounds, offsets, try_push, try_with_capacity, try_zeroed};
 use crate::sparse::{CrsGraph, CrsMatrix};
 use crate::{LocalOrdinal, Result};
 use rayon::prelude::*;
@@ -44,12 +44,11 @@ impl Nodes {
         space.try_for_each(tasks.par_iter_mut().zip(bounds.par_windows(2)), |(task, ends)| {
             task.find(a, dofs, theta, ends[0]..ends[1], &diagonal)
         })?;
-        let (mut lengths, mut entries) = (Vec::new(), Vec::new());
-        let (mut is_coupled, mut is_fixed) = (Vec::new(), Vec::new());
-        try_reserve("strong connections", &mut lengths, nodes)?;
-        try_reserve("strong connections", &mut entries, tasks.iter().map(|task| task.entries.len()).sum())?;
-        try_reserve("coupled nodes", &mut is_coupled, nodes)?;
-        try_reserve("fixed rows", &mut is_fixed, nodes * dofs)?;
+        let mut lengths = try_with_capacity("strong connections", nodes)?;
+        let count = tasks.iter().map(|task| task.entries.len()).sum();
+        let mut entries = try_with_capacity("strong connections", count)?;
+        let mut is_coupled = try_with_capacity("coupled nodes", nodes)?;
+        let mut is_fixed = try_with_capacity("fixed rows", nodes * dofs)?;
         for task in tasks {
             lengths.extend(task.lengths);
             entries.extend(task.entries);

@@ -4,7 +4,7 @@ use super::Aggregate;
 use super::ghost_rows::Lent;
 use super::numbering::{Columns, Numbering};
 use crate::comm::{Communicator, Message, Neighbour, agree};
-use crate::space::{try_push, try_reserve};
+use crate::space::{try_push, try_reserve, try_with_capacity};
 use crate::sparse::{CrsGraph, CrsMatrix, MatrixOf};
 use crate::{Error, GlobalOrdinal, LocalOrdinal, Result, RowOffset};
 use std::sync::Arc;
@@ -94,10 +94,9 @@ fn joined(
     fine: &Columns,
 ) -> Result<(Vec<RowOffset>, Vec<LocalOrdinal>, Vec<f64>)> {
     let count = graph.row_map[rows] as usize + came.len();
-    let (mut row_map, mut entries, mut values) = (Vec::new(), Vec::new(), Vec::new());
-    try_reserve("rows of a restriction", &mut row_map, rows + 1)?;
-    try_reserve("columns of a restriction", &mut entries, count)?;
-    try_reserve("values of a restriction", &mut values, count)?;
+    let mut row_map = try_with_capacity("rows of a restriction", rows + 1)?;
+    let mut entries = try_with_capacity("columns of a restriction", count)?;
+    let mut values = try_with_capacity("values of a restriction", count)?;
     row_map.push(0);
     let mut came = came.into_iter().peekable();
     for row in 0..rows {

@@ -9,7 +9,7 @@
 
 use super::NearNull;
 use super::aggregates::NONE;
-use crate::space::{HostMemory, MemorySpace, try_reserve, try_zeroed};
+use crate::space::{HostMemory, MemorySpace, try_with_capacity, try_zeroed};
 use crate::sparse::{CrsGraph, CrsMatrix};
 use crate::{LocalOrdinal, Result};
 use std::sync::Arc;
@@ -30,11 +30,10 @@ pub(super) fn tentative(near_null: &NearNull, of_node: &[u32], count: usize, is_
     let (dofs, width, rows) = (near_null.dofs(), near_null.count(), near_null.rows());
     let takes_part = |row: usize| of_node[row / dofs] != NONE && is_fixed[row] == 0;
     // Rows of P0, each with the columns of its aggregate.
-    let (mut row_map, mut entries, mut values) = (Vec::new(), Vec::new(), Vec::new());
     let all = (0..rows).filter(|&row| takes_part(row)).count() * width;
-    try_reserve("tentative prolongator", &mut row_map, rows + 1)?;
-    try_reserve("tentative prolongator", &mut entries, all)?;
-    try_reserve("tentative prolongator", &mut values, all)?;
+    let mut row_map = try_with_capacity("tentative prolongator", rows + 1)?;
+    let mut entries = try_with_capacity("tentative prolongator", all)?;
+    let mut values = try_with_capacity("tentative prolongator", all)?;
     row_map.push(0);
     for row in 0..rows {
         if takes_part(row) {

@@ -5,7 +5,7 @@
 
 use super::DistributedMatrix;
 use crate::comm::{Links, Map, Neighbour, Staging, agree};
-use crate::space::{Array, MemorySpace, try_reserve, try_zeroed};
+use crate::space::{Array, MemorySpace, try_collect, try_zeroed};
 use crate::sparse::{CrsGraph, CrsMatrix, Operator, Spmv};
 use crate::{Error, LocalOrdinal, Result, RowOffset};
 use std::sync::Arc;
@@ -35,11 +35,9 @@ impl<S: Staging + Spmv> Bottom<S> {
             )));
         }
         let dense = || {
-            let (mut row_map, mut entries) = (Vec::new(), Vec::new());
-            try_reserve("rows of the last level", &mut row_map, rows + 1)?;
-            row_map.extend((0..=rows).map(|row| (row * all) as RowOffset));
-            try_reserve("columns of the last level", &mut entries, rows * all)?;
-            (0..rows).for_each(|_| entries.extend(0..all as LocalOrdinal));
+            let row_map = try_collect("rows of the last level", (0..rows + 1).map(|row| (row * all) as RowOffset))?;
+            let columns = (0..rows * all).map(|at| (at % all) as LocalOrdinal);
+            let entries = try_collect("columns of the last level", columns)?;
             let graph = CrsGraph::new(row_map, entries, all)?.upload(space)?;
             Ok((CrsMatrix::zeros_on(space, Arc::new(graph))?, everyone(&counts, rank)?))
         };

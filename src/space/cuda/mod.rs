@@ -55,7 +55,7 @@ use super::{Array, ExecutionSpace, Item, MemorySpace, SCALARS, try_zeroed};
 use crate::{Error, Result};
 use cudarc::driver::{result, sys};
 use error::checked;
-use kernels::Function;
+use kernels::{Function, Modules};
 use pinned::{PIECE, Pinned, PinnedPool};
 use std::fmt;
 use std::sync::Arc;
@@ -158,16 +158,12 @@ impl Cuda {
     /// # Errors
     /// [`Error::Device`] when NVRTC is missing or the driver fails.
     pub fn load_kernels(&self, files: &[&'static KernelFile]) -> Result<()> {
-        let device = self.device();
-        device.bind()?;
-        device.modules.load_files(files)
+        self.modules()?.load_files(files)
     }
 
     /// Compiles and loads the kernels of a file that is compiled for `defines`, as [`launch_specialised`](Self::launch_specialised).
     pub(crate) fn load_specialised(&self, file: &'static KernelFile, defines: &str) -> Result<()> {
-        let device = self.device();
-        device.bind()?;
-        device.modules.load(file, defines)
+        self.modules()?.load(file, defines)
     }
 
     /// Returns registers, memory and occupancy of all kernels of `files`, compiling them if needed.
@@ -175,10 +171,8 @@ impl Cuda {
     /// # Errors
     /// [`Error::Device`] when NVRTC is missing or the driver is older than 12.4.
     pub fn kernel_info(&self, files: &[&'static KernelFile]) -> Result<Vec<KernelInfo>> {
-        let device = self.device();
-        device.bind()?;
         let which = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR;
-        device.modules.listed(device.attribute(which)?, files)
+        self.modules()?.listed(self.device().attribute(which)?, files)
     }
 
     /// Maps memory for arrays of `bytes` in total ahead of their allocation: the first array in a byte of memory waits for the driver to
@@ -219,9 +213,13 @@ impl Cuda {
 
     /// Returns a kernel, whose file is compiled unless it was before.
     fn function(&self, file: &'static KernelFile, defines: &str, name: &'static str) -> Result<Function> {
-        let device = self.device();
-        device.bind()?;
-        device.modules.function(file, defines, name)
+        self.modules()?.function(file, defines, name)
+    }
+
+    /// Returns the kernels of the GPU, whose context becomes current.
+    fn modules(&self) -> Result<&Modules> {
+        self.device().bind()?;
+        Ok(&self.device().modules)
     }
 
     /// Enqueues kernel `name` of `file`; `arguments!` makes the list.

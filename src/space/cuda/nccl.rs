@@ -143,17 +143,15 @@ impl Nccl {
         check(functions, unsafe { (functions.group_start)() }, "ncclGroupStart")?;
         let calls = || -> Result<()> {
             for (rank, range) in sends {
+                let (start, count, peer) = (place(from, range)?, range.len(), *rank as c_int);
                 // SAFETY: inside the array (checked), which lives until the stream's work is done.
-                let code = unsafe {
-                    (functions.send)(place(from, range)?, range.len(), FLOAT64, *rank as c_int, self.comm, stream)
-                };
+                let code = unsafe { (functions.send)(start, count, FLOAT64, peer, self.comm, stream) };
                 check(functions, code, "ncclSend")?;
             }
             for (rank, range) in receives {
+                let (start, count, peer) = (place(to, range)?, range.len(), *rank as c_int);
                 // SAFETY: as above.
-                let code = unsafe {
-                    (functions.receive)(place(to, range)?, range.len(), FLOAT64, *rank as c_int, self.comm, stream)
-                };
+                let code = unsafe { (functions.receive)(start, count, FLOAT64, peer, self.comm, stream) };
                 check(functions, code, "ncclRecv")?;
             }
             Ok(())

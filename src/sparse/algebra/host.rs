@@ -4,7 +4,7 @@
 
 use super::MatrixAlgebra;
 use super::transpose::transpose;
-use crate::space::{Threads, even_bounds, offsets, split_at, try_push, try_reserve, try_zeroed};
+use crate::space::{Threads, even_bounds, offsets, split_at, try_push, try_reserve, try_with_capacity, try_zeroed};
 use crate::sparse::{CrsGraph, CrsMatrix};
 use crate::{Error, LocalOrdinal, Result};
 use rayon::prelude::*;
@@ -55,8 +55,7 @@ impl MatrixAlgebra for Threads {
             }
             Ok(())
         })?;
-        let mut lengths = Vec::new();
-        try_reserve("lengths of rows", &mut lengths, a.rows())?;
+        let mut lengths = try_with_capacity("lengths of rows", a.rows())?;
         tasks.iter().for_each(|task| lengths.extend_from_slice(&task.lengths));
         let row_map = offsets(space, &lengths)?;
         let mut entries = try_zeroed::<LocalOrdinal>("columns of a product", row_map[a.rows()] as usize)?;

@@ -13,7 +13,7 @@
 
 use super::host_nodes::{dofs, of_nodes};
 use super::host_unions::{BLOCK, Found, LISTED, SLICE, count_sides, unions};
-use crate::space::{Threads, try_reserve};
+use crate::space::{Threads, try_with_capacity};
 use crate::sparse::CrsGraph;
 use crate::{Error, Result};
 use rayon::prelude::*;
@@ -132,8 +132,7 @@ impl HostLayout {
     /// Gives equal unions one table.
     fn of_unions(found: Vec<Found>, count: usize) -> Result<Self> {
         let (mut ids, mut tables, mut offsets) = (HashMap::new(), Vec::new(), Vec::new());
-        let mut slices = Vec::new();
-        try_reserve("slices of the matrix", &mut slices, count)?;
+        let mut slices = try_with_capacity("slices of the matrix", count)?;
         for Found { unions, slices: own, .. } in found {
             let global: Vec<u32> = unions
                 .into_iter()

@@ -1,6 +1,6 @@
 //! The nodes of a graph with several unknowns per node: how many unknowns each has, and the graph of the nodes.
 
-use crate::space::{Threads, try_reserve, try_zeroed};
+use crate::space::{Threads, try_collect, try_zeroed};
 use crate::sparse::CrsGraph;
 use crate::{Result, RowOffset};
 use rayon::prelude::*;
@@ -41,9 +41,7 @@ pub(super) fn of_nodes(space: &Threads, graph: &CrsGraph, d: usize) -> Result<Cr
     let nodes = graph.rows() / d;
     // The rows of a node are as long as each other.
     let begins = |node: usize| graph.row_map()[d * node] / (d * d) as RowOffset;
-    let mut row_map = Vec::new();
-    try_reserve("rows of nodes", &mut row_map, nodes + 1)?;
-    row_map.extend((0..=nodes).map(begins));
+    let row_map = try_collect("rows of nodes", (0..nodes + 1).map(begins))?;
     let mut entries = try_zeroed("columns of nodes", graph.nnz() / (d * d))?;
     space.for_rows(space.concurrency(), &row_map, &mut entries, |node, columns| {
         let first = graph.row(d * node).iter().step_by(d);
