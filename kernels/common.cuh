@@ -115,6 +115,12 @@ INLINE u64 peek(const u64* word) {
     return value;
 }
 
+INLINE u32 peek(const u32* word) {
+    u32 value;
+    asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(word) : "memory");
+    return value;
+}
+
 // Returns the sum of the tiles before `tile`, whose own sum is `sum` (below 2^62). All lanes of one warp call it and get
 // the same value.
 INLINE u64 look_back(u64* words, u64 tile, u64 sum) {

@@ -13,7 +13,7 @@ template <class T> INLINE void flat(Sizes n, bool by_cells, Operand<T> a, Operan
 
 // One thread per tile of BL x BR outputs of a cell, with the sums in registers and cells in lanes. A tile that crosses the
 // edge computes with zeros there. BL + BR loads are in flight while BL BR products are added.
-template <class T, int BL, int BR> INLINE void tiled(Sizes n, Operand<T> a, Operand<T> b, Output<T> out) {
+template <int BL, int BR, class T> INLINE void tiled(Sizes n, Operand<T> a, Operand<T> b, Output<T> out) {
     Place at = cells_in_lanes(thread_index(), (n.left + BL - 1) / BL, (n.right + BR - 1) / BR);
     if (at.cell >= n.cells) return;
     u64 l = at.left * BL, r = at.right * BR;
@@ -46,11 +46,7 @@ template <class T, int BL, int BR> INLINE void tiled(Sizes n, Operand<T> a, Oper
 // A nonzero `option` of flat puts cells in lanes. flat: 6 blocks of 256 (40 registers) hide the latency of the two to eight
 // loads of each thread. Tiles: as many blocks of 128 as leave room in registers for the sums and the operands of a step (an
 // f64 takes two), so that nothing spills and the loads are in flight together.
-VARIANT(flat_f32, float, 256, 6, (flat<float>(n, option != 0, x, y, z)))
-VARIANT(flat_f64, double, 256, 6, (flat<double>(n, option != 0, x, y, z)))
-VARIANT(tiled_1x8_f32, float, 128, 8, (tiled<float, 1, 8>(n, x, y, z)))
-VARIANT(tiled_1x8_f64, double, 128, 8, (tiled<double, 1, 8>(n, x, y, z)))
-VARIANT(tiled_4x4_f32, float, 128, 8, (tiled<float, 4, 4>(n, x, y, z)))
-VARIANT(tiled_4x4_f64, double, 128, 5, (tiled<double, 4, 4>(n, x, y, z)))
-VARIANT(tiled_8x8_f32, float, 128, 3, (tiled<float, 8, 8>(n, x, y, z)))
-VARIANT(tiled_8x8_f64, double, 128, 2, (tiled<double, 8, 8>(n, x, y, z)))
+VARIANTS(flat, 256, 6, 6, (flat(n, option != 0, x, y, z)))
+VARIANTS(tiled_1x8, 128, 8, 8, (tiled<1, 8>(n, x, y, z)))
+VARIANTS(tiled_4x4, 128, 8, 5, (tiled<4, 4>(n, x, y, z)))
+VARIANTS(tiled_8x8, 128, 3, 2, (tiled<8, 8>(n, x, y, z)))

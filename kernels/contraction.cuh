@@ -118,3 +118,8 @@ template <class T> INLINE T lanes_sum(T value, u32 lanes) {
         (void)option, (void)x, (void)y;                                                                                     \
         call;                                                                                                               \
     }
+
+// The same for both scalar types.
+#define VARIANTS(name, THREADS, BLOCKS_F32, BLOCKS_F64, call)                                                               \
+    VARIANT(name##_f32, float, THREADS, BLOCKS_F32, call)                                                                   \
+    VARIANT(name##_f64, double, THREADS, BLOCKS_F64, call)

@@ -96,15 +96,9 @@ template <class T> INLINE void clear(Sizes n, Output<T> out) {
 }
 
 // Blocks: as many threads as fill a multiprocessor; 6 blocks of 256 leave 40 registers for four terms in flight.
-VARIANT(team1_f32, float, 256, 6, (team1<float>(n, x, y, z)))
-VARIANT(team1_f64, double, 256, 6, (team1<double>(n, x, y, z)))
-VARIANT(team2_f32, float, 256, 4, (team2<float>(n, option, x, y, z)))
-VARIANT(team2_f64, double, 256, 4, (team2<double>(n, option, x, y, z)))
-VARIANT(teamstride_f32, float, 1024, 1, (teamstride<float>(n, option, x, y, z)))
-VARIANT(teamstride_f64, double, 1024, 1, (teamstride<double>(n, option, x, y, z)))
-VARIANT(segments_f32, float, 256, 6, (segments<float>(n, option, x, y, z)))
-VARIANT(segments_f64, double, 256, 6, (segments<double>(n, option, x, y, z)))
-VARIANT(segments_atomic_f32, float, 256, 6, (segments_atomic<float>(n, x, y, z)))
-VARIANT(segments_atomic_f64, double, 256, 6, (segments_atomic<double>(n, x, y, z)))
-VARIANT(clear_f32, float, 256, 6, (clear<float>(n, z)))
-VARIANT(clear_f64, double, 256, 6, (clear<double>(n, z)))
+VARIANTS(team1, 256, 6, 6, (team1(n, x, y, z)))
+VARIANTS(team2, 256, 4, 4, (team2(n, option, x, y, z)))
+VARIANTS(teamstride, 1024, 1, 1, (teamstride(n, option, x, y, z)))
+VARIANTS(segments, 256, 6, 6, (segments(n, option, x, y, z)))
+VARIANTS(segments_atomic, 256, 6, 6, (segments_atomic(n, x, y, z)))
+VARIANTS(clear, 256, 6, 6, (clear(n, z)))

@@ -38,7 +38,7 @@ template <class T> INLINE void slicing(Sizes n, u32 slices, Operand<T> a, Operan
 }
 
 // Rows of a tile are padded by one item, so that the items of a column lie in different banks.
-template <class T, int TILE> INLINE void tile(Sizes n, Operand<T> a, Operand<T> b, Output<T> out) {
+template <int TILE, class T> INLINE void tile(Sizes n, Operand<T> a, Operand<T> b, Output<T> out) {
     __shared__ T left[TILE][TILE + 1], right[TILE][TILE + 1];
     u32 i = threadIdx.x / TILE, j = threadIdx.x % TILE, count = terms(n);
     u64 rows = (n.left + TILE - 1) / TILE, columns = (n.right + TILE - 1) / TILE;
@@ -63,11 +63,7 @@ template <class T, int TILE> INLINE void tile(Sizes n, Operand<T> a, Operand<T> 
 
 // Tiles: as many blocks as fill the 2048 threads of a multiprocessor, on sm_80 too. f64 tiles of 32 need more than 32
 // registers.
-VARIANT(slicing_f32, float, 256, 6, (slicing<float>(n, option, x, y, z)))
-VARIANT(slicing_f64, double, 256, 6, (slicing<double>(n, option, x, y, z)))
-VARIANT(tile8_f32, float, 64, 20, (tile<float, 8>(n, x, y, z)))
-VARIANT(tile8_f64, double, 64, 16, (tile<double, 8>(n, x, y, z)))
-VARIANT(tile16_f32, float, 256, 6, (tile<float, 16>(n, x, y, z)))
-VARIANT(tile16_f64, double, 256, 4, (tile<double, 16>(n, x, y, z)))
-VARIANT(tile32_f32, float, 1024, 1, (tile<float, 32>(n, x, y, z)))
-VARIANT(tile32_f64, double, 1024, 1, (tile<double, 32>(n, x, y, z)))
+VARIANTS(slicing, 256, 6, 6, (slicing(n, option, x, y, z)))
+VARIANTS(tile8, 64, 20, 16, (tile<8>(n, x, y, z)))
+VARIANTS(tile16, 256, 6, 4, (tile<16>(n, x, y, z)))
+VARIANTS(tile32, 1024, 1, 1, (tile<32>(n, x, y, z)))

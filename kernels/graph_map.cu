@@ -12,12 +12,6 @@ extern __shared__ u32 shared_keys[];
 
 constexpr u32 ABSENT = 0, GOLDEN = 2654435769u;
 
-INLINE u32 peek(const u32* word) {
-    u32 value;
-    asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(word) : "memory");
-    return value;
-}
-
 // Inserts a key into the slots of its row; one of them is free or has the key. `found` is an earlier read of slot `at`, which
 // may be out of date: only a slot read as empty is written, by compare-and-swap.
 INLINE void insert(u32* share, u32 length, u32 at, u32 key, u32 found) {

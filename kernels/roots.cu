@@ -18,12 +18,6 @@ constexpr u32 NONE = 0xffffffffu;
 // The pointer of a node that has no open one left.
 constexpr u64 NOWHERE = ~0ull;
 
-INLINE u32 peek32(const u32* word) {
-    u32 value;
-    asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(word) : "memory");
-    return value;
-}
-
 // Roots to be visited, each + 1 in a slot of its own; 0 on entry. The counts stand in cache lines of their own.
 struct Queue {
     u32 *slots, *counts;
@@ -44,8 +38,8 @@ struct Queue {
         const u32 slot = atomicAdd(taken(), 1u);
         u32 found = 0;
         for (u32 turn = 1; slot < nodes && found == 0; turn++) {
-            found = peek32(slots + slot);
-            if (turn % 8 == 0 && peek32(pending()) == 0) break;
+            found = peek(slots + slot);
+            if (turn % 8 == 0 && peek(pending()) == 0) break;
             if (turn > 4) __nanosleep(100);
         }
         __threadfence();
@@ -90,7 +84,7 @@ struct Pointers {
                 bool is_open[BATCH];
                 load(j, begin, all, first, node);
 #pragma unroll
-                for (int b = 0; b < BATCH; b++) is_open[b] = node[b] != NONE && peek32(state + node[b]) == 0;
+                for (int b = 0; b < BATCH; b++) is_open[b] = node[b] != NONE && peek(state + node[b]) == 0;
 #pragma unroll
                 for (int b = BATCH - 1; b >= 0; b--)
                     if (is_open[b]) next = node[b], place = first + b;
@@ -100,7 +94,7 @@ struct Pointers {
             vote(next);
             // Whoever closes the node meanwhile sees this pointer, or is seen here.
             __threadfence();
-            if (peek32(state + next) == 0) return;
+            if (peek(state + next) == 0) return;
             from = to;
         }
     }
@@ -172,7 +166,7 @@ KERNEL __launch_bounds__(THREADS, 6) mark_roots(u64 nodes, const u64* map, const
                     const u32 of = partition_point(here, [&](u32 i) { return start[i] <= pair; }) - 1;
                     const u32 j = near[of], behind = pair - start[of];
                     const u32 k = pair + 1 < start[of + 1] ? __ldg(strong + __ldg(map + j) + behind) : j;
-                    if (k != root && peek32(state + k) == 0 && atomicCAS(state + k, 0u, TAKEN) == 0) closed[atomicAdd(&count, 1u)] = k;
+                    if (k != root && peek(state + k) == 0 && atomicCAS(state + k, 0u, TAKEN) == 0) closed[atomicAdd(&count, 1u)] = k;
                 }
                 if (__syncthreads_or(count + THREADS > CLOSED)) move_pointers();
             }

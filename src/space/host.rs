@@ -98,10 +98,7 @@ impl Threads {
     }
 
     /// Calls `f` once per item, in any order and on any thread of the space, and returns when all calls have returned.
-    pub fn for_each<I>(&self, items: I, f: impl Fn(I::Item) + Send + Sync)
-    where
-        I: IndexedParallelIterator,
-    {
+    pub fn for_each<I: IndexedParallelIterator>(&self, items: I, f: impl Fn(I::Item) + Send + Sync) {
         let len = items.len();
         // One thread or one item leaves nothing to share: the calling thread takes the items in order.
         let pool = self.pool.as_deref().filter(|pool| pool.current_num_threads() > 1 && len > 1);
@@ -132,10 +129,11 @@ impl Threads {
     ///
     /// # Errors
     /// Those of `f`.
-    pub fn try_for_each<I>(&self, items: I, f: impl Fn(I::Item) -> Result<()> + Send + Sync) -> Result<()>
-    where
-        I: IndexedParallelIterator,
-    {
+    pub fn try_for_each<I: IndexedParallelIterator>(
+        &self,
+        items: I,
+        f: impl Fn(I::Item) -> Result<()> + Send + Sync,
+    ) -> Result<()> {
         let failure = OnceLock::new();
         self.for_each(items, |item| {
             if let Err(error) = f(item) {

@@ -51,17 +51,13 @@ pub fn true_residual<S: CgSteps>(
 ///
 /// # Errors
 /// Those of `write`, of the operator, of a device and of communication.
-pub fn symmetry<S, W>(
+pub fn symmetry<S: CgSteps>(
     space: &S,
     operator: &dyn Operator<S>,
     comm: &dyn Collective<S>,
     work: &mut CgWorkspace<S>,
-    mut write: W,
-) -> Result<Symmetry>
-where
-    S: CgSteps,
-    W: FnMut(usize, &mut Slice<S, f64>) -> Result<()>,
-{
+    mut write: impl FnMut(usize, &mut Slice<S, f64>) -> Result<()>,
+) -> Result<Symmetry> {
     let n = operator.rows();
     let Parts { p, q, r, sums, .. } = work.parts();
     sums.stop = None;

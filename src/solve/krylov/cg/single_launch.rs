@@ -133,19 +133,9 @@ impl Layout {
         let (bytes, rows) = (layout.shared as u32, rows as u64);
         let (row_map, entries, values) = (graph.row_map(), graph.entries(), a.values());
         let scalars = &mut sums.scalars;
+        #[rustfmt::skip]
         let arguments = arguments![
-            rows,
-            bytes,
-            row_map,
-            entries,
-            values,
-            x,
-            r,
-            scalars,
-            &mut work,
-            &mut places,
-            &mut shown,
-            &mut slots
+            rows, bytes, row_map, entries, values, x, r, scalars, &mut work, &mut places, &mut shown, &mut slots,
         ];
         space.launch(&CG_AT_ONCE, layout.name, grid, arguments)
     }
