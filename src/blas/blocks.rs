@@ -1,7 +1,9 @@
 //! Sums over blocks of fixed length: what the reductions of hosts have in common.
 
 use crate::Result;
-use crate::error::check_length;
+use crate::error::check_at_least;
+use crate::space::Threads;
+use rayon::slice::{Chunks, ChunksMut, ParallelSlice, ParallelSliceMut};
 
 /// `scalars[slot]` = sum of the partial sums, in order.
 ///
@@ -26,21 +28,39 @@ pub(crate) fn sum_of(block: &[f64], term: impl Fn(usize) -> f64) -> f64 {
     sums.iter().sum::<f64>() + (whole..block.len()).map(term).sum::<f64>()
 }
 
+/// The first `n` items of an array.
 pub(crate) fn first<'a>(operation: &'static str, array: &'static str, x: &'a [f64], n: usize) -> Result<&'a [f64]> {
-    if x.len() < n {
-        check_length(operation, array, x.len(), n)?;
-    }
+    check_at_least(operation, array, x.len(), n)?;
     Ok(&x[..n])
 }
 
+/// The same, writable.
 pub(crate) fn first_mut<'a>(
     operation: &'static str,
     array: &'static str,
     x: &'a mut [f64],
     n: usize,
 ) -> Result<&'a mut [f64]> {
-    if x.len() < n {
-        check_length(operation, array, x.len(), n)?;
-    }
+    check_at_least(operation, array, x.len(), n)?;
     Ok(&mut x[..n])
+}
+
+/// The blocks of the first `n` items of an array.
+pub(crate) fn blocks<'a>(
+    operation: &'static str,
+    array: &'static str,
+    x: &'a [f64],
+    n: usize,
+) -> Result<Chunks<'a, f64>> {
+    Ok(first(operation, array, x, n)?.par_chunks(Threads::CHUNK))
+}
+
+/// The same, writable.
+pub(crate) fn blocks_mut<'a>(
+    operation: &'static str,
+    array: &'static str,
+    x: &'a mut [f64],
+    n: usize,
+) -> Result<ChunksMut<'a, f64>> {
+    Ok(first_mut(operation, array, x, n)?.par_chunks_mut(Threads::CHUNK))
 }

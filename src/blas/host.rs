@@ -1,6 +1,6 @@
 //! Vector operations on Serial and Threads: one task per block of items.
 
-use super::blocks::{first, first_mut, total};
+use super::blocks::{blocks, blocks_mut, first, first_mut, total};
 use super::{Blas, Reductions, loops};
 use crate::Result;
 use crate::space::Threads;
@@ -16,53 +16,44 @@ impl Blas for Threads {
             return Ok(());
         }
         let Reductions { partials, scalars, .. } = sums;
-        let (x, y) = (first("dot", "x", x, n)?, first("dot", "y", y, n)?);
+        let (x, y) = (blocks("dot", "x", x, n)?, blocks("dot", "y", y, n)?);
         let partials = first_mut("dot", "partials", partials, Threads::partials(n))?;
-        let blocks = partials.par_iter_mut().zip(x.par_chunks(Threads::CHUNK)).zip(y.par_chunks(Threads::CHUNK));
-        self.for_each(blocks, |((partial, x), y)| *partial = loops::dot(x, y));
+        self.for_each(partials.par_iter_mut().zip(x).zip(y), |((partial, x), y)| *partial = loops::dot(x, y));
         total("dot", partials, slot, scalars)
     }
 
     fn max_abs(&self, n: usize, x: &[f64], partials: &mut [f64]) -> Result<f64> {
-        let (x, partials) =
-            (first("max_abs", "x", x, n)?, first_mut("max_abs", "partials", partials, Threads::partials(n))?);
+        let x = blocks("max_abs", "x", x, n)?;
+        let partials = first_mut("max_abs", "partials", partials, Threads::partials(n))?;
         // `f64::max` would drop a NaN.
         let larger = |max: f64, x: f64| if x.abs() > max || x.is_nan() { x.abs() } else { max };
-        self.for_each(partials.par_iter_mut().zip(x.par_chunks(Threads::CHUNK)), |(partial, x)| {
+        self.for_each(partials.par_iter_mut().zip(x), |(partial, x)| {
             *partial = x.iter().fold(0.0, |max, &x| larger(max, x));
         });
         Ok(partials.iter().fold(0.0, |max, &x| larger(max, x)))
     }
 
     fn fill(&self, n: usize, value: f64, y: &mut [f64]) -> Result<()> {
-        self.for_each(first_mut("fill", "y", y, n)?.par_chunks_mut(Threads::CHUNK), |y| y.fill(value));
+        self.for_each(blocks_mut("fill", "y", y, n)?, |y| y.fill(value));
         Ok(())
     }
 
     fn copy(&self, n: usize, x: &[f64], y: &mut [f64]) -> Result<()> {
-        let x = first("copy", "x", x, n)?;
-        let y = first_mut("copy", "y", y, n)?;
-        self.for_each(y.par_chunks_mut(Threads::CHUNK).zip(x.par_chunks(Threads::CHUNK)), |(y, x)| {
-            y.copy_from_slice(x)
-        });
+        let (x, y) = (blocks("copy", "x", x, n)?, blocks_mut("copy", "y", y, n)?);
+        self.for_each(y.zip(x), |(y, x)| y.copy_from_slice(x));
         Ok(())
     }
 
     fn axpby(&self, n: usize, alpha: f64, x: &[f64], beta: f64, y: &[f64], z: &mut [f64]) -> Result<()> {
-        let (x, y) = (first("axpby", "x", x, n)?, first("axpby", "y", y, n)?);
-        let z = first_mut("axpby", "z", z, n)?;
-        let blocks =
-            z.par_chunks_mut(Threads::CHUNK).zip(x.par_chunks(Threads::CHUNK)).zip(y.par_chunks(Threads::CHUNK));
-        self.for_each(blocks, |((z, x), y)| loops::axpby(alpha, x, beta, y, z));
+        let (x, y) = (blocks("axpby", "x", x, n)?, blocks("axpby", "y", y, n)?);
+        let z = blocks_mut("axpby", "z", z, n)?;
+        self.for_each(z.zip(x).zip(y), |((z, x), y)| loops::axpby(alpha, x, beta, y, z));
         Ok(())
     }
 
     fn axpy(&self, n: usize, alpha: f64, x: &[f64], y: &mut [f64]) -> Result<()> {
-        let x = first("axpy", "x", x, n)?;
-        let y = first_mut("axpy", "y", y, n)?;
-        self.for_each(y.par_chunks_mut(Threads::CHUNK).zip(x.par_chunks(Threads::CHUNK)), |(y, x)| {
-            loops::axpy(alpha, x, y)
-        });
+        let (x, y) = (blocks("axpy", "x", x, n)?, blocks_mut("axpy", "y", y, n)?);
+        self.for_each(y.zip(x), |(y, x)| loops::axpy(alpha, x, y));
         Ok(())
     }
 
@@ -76,16 +67,14 @@ impl Blas for Threads {
         d: &mut [f64],
         x: &mut [f64],
     ) -> Result<()> {
-        let (w, b) = (first("relax", "w", w, n)?, first("relax", "b", b, n)?);
-        let (d, x) = (first_mut("relax", "d", d, n)?, first_mut("relax", "x", x, n)?);
-        let blocks = (d.par_chunks_mut(Threads::CHUNK).zip(x.par_chunks_mut(Threads::CHUNK)))
-            .zip(w.par_chunks(Threads::CHUNK).zip(b.par_chunks(Threads::CHUNK)));
+        let (w, b) = (blocks("relax", "w", w, n)?, blocks("relax", "b", b, n)?);
+        let (d, x) = (blocks_mut("relax", "d", d, n)?, blocks_mut("relax", "x", x, n)?);
+        let all = d.zip(x).zip(w.zip(b));
         match y {
-            None => self.for_each(blocks, |((d, x), (w, b))| loops::relax_first(beta, w, b, d, x)),
+            None => self.for_each(all, |((d, x), (w, b))| loops::relax_first(beta, w, b, d, x)),
             Some(y) => {
-                let y = first("relax", "y", y, n)?;
-                let blocks = blocks.zip(y.par_chunks(Threads::CHUNK));
-                self.for_each(blocks, |(((d, x), (w, b)), y)| loops::relax(alpha, beta, [w, b, y], d, x));
+                let all = all.zip(blocks("relax", "y", y, n)?);
+                self.for_each(all, |(((d, x), (w, b)), y)| loops::relax(alpha, beta, [w, b, y], d, x));
             }
         }
         Ok(())

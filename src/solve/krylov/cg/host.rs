@@ -4,7 +4,7 @@ use super::state::{CgDirection, CgSlot as Slot, CgState, CgStep, CgSteps, is_run
 use super::{CgParams, FusedSlot as Fused, SingleVectors};
 use crate::Result;
 use crate::blas::Reductions;
-use crate::blas::blocks::{first, first_mut, sum_of, total};
+use crate::blas::blocks::{blocks, blocks_mut, first, first_mut, sum_of, total};
 use crate::blas::loops::{axpy, dot, extend};
 use crate::space::Threads;
 use rayon::prelude::*;
@@ -50,11 +50,10 @@ impl CgSteps for Threads {
             return Ok(());
         }
         let alpha = scalars[step.rz] / pq;
-        let (p, q) = (first("cg_step", "p", step.p, n)?, first("cg_step", "q", step.q, n)?);
-        let (x, r) = (first_mut("cg_step", "x", step.x, n)?, first_mut("cg_step", "r", step.r, n)?);
+        let (p, q) = (blocks("cg_step", "p", step.p, n)?, blocks("cg_step", "q", step.q, n)?);
+        let (x, r) = (blocks_mut("cg_step", "x", step.x, n)?, blocks_mut("cg_step", "r", step.r, n)?);
         let partials = first_mut("cg_step", "partials", partials, Threads::partials(n))?;
-        let written = x.par_chunks_mut(Threads::CHUNK).zip(r.par_chunks_mut(Threads::CHUNK)).zip(&mut *partials);
-        let blocks = written.zip(p.par_chunks(Threads::CHUNK)).zip(q.par_chunks(Threads::CHUNK));
+        let blocks = x.zip(r).zip(&mut *partials).zip(p).zip(q);
         self.for_each(blocks, |((((x, r), partial), p), q)| *partial = advance(alpha, p, q, x, r));
         total("cg_step", partials, step.rr, scalars)
     }
@@ -76,9 +75,8 @@ impl CgSteps for Threads {
             return Ok(());
         }
         let beta = scalars[top] / scalars[bottom];
-        let z = first("cg_direction", "z", z, n)?;
-        let p = first_mut("cg_direction", "p", p, n)?;
-        self.for_each(p.par_chunks_mut(Threads::CHUNK).zip(z.par_chunks(Threads::CHUNK)), |(p, z)| extend(z, beta, p));
+        let (z, p) = (blocks("cg_direction", "z", z, n)?, blocks_mut("cg_direction", "p", p, n)?);
+        self.for_each(p.zip(z), |(p, z)| extend(z, beta, p));
         Ok(())
     }
 
@@ -104,18 +102,16 @@ impl CgSteps for Threads {
         let SingleVectors { u, w, p, s, x, r } = vectors;
         let scalars = first_mut(NAME, "scalars", &mut sums.scalars, Fused::LEN)?;
         let Some((alpha, beta)) = single_scalars(Fused::gamma(u.is_none()), scalars) else { return Ok(()) };
-        let (w, p, s) = (first(NAME, "w", w, n)?, first_mut(NAME, "p", p, n)?, first_mut(NAME, "s", s, n)?);
-        let (x, r) = (first_mut(NAME, "x", x, n)?, first_mut(NAME, "r", r, n)?);
+        let (w, p, s) = (blocks(NAME, "w", w, n)?, blocks_mut(NAME, "p", p, n)?, blocks_mut(NAME, "s", s, n)?);
+        let (x, r) = (blocks_mut(NAME, "x", x, n)?, blocks_mut(NAME, "r", r, n)?);
         let partials = first_mut(NAME, "partials", &mut sums.partials, Threads::partials(n))?;
-        let updated = (chunks_mut(p), chunks_mut(s), chunks_mut(x), chunks_mut(r));
-        let (w, partials_of) = (w.par_chunks(Threads::CHUNK), partials.par_iter_mut());
-        let (p, s, x, r) = updated;
+        let partials_of = partials.par_iter_mut();
         match u {
             None => self.for_each((p, s, x, r, w, partials_of).into_par_iter(), |(p, s, x, r, w, partial)| {
                 *partial = single_block([alpha, beta], None, w, [p, s, x, r]);
             }),
             Some(u) => {
-                let u = first(NAME, "u", u, n)?.par_chunks(Threads::CHUNK);
+                let u = blocks(NAME, "u", u, n)?;
                 self.for_each((u, p, s, x, r, w, partials_of).into_par_iter(), |(u, p, s, x, r, w, partial)| {
                     *partial = single_block([alpha, beta], Some(u), w, [p, s, x, r]);
                 });
@@ -123,10 +119,6 @@ impl CgSteps for Threads {
         }
         total(NAME, partials, Fused::RR, scalars)
     }
-}
-
-fn chunks_mut(x: &mut [f64]) -> rayon::slice::ChunksMut<'_, f64> {
-    x.par_chunks_mut(Threads::CHUNK)
 }
 
 /// The update of single-reduction CG in a block; returns r.r. Not generic, as [`blas::loops`](crate::blas::loops).
