@@ -2,6 +2,7 @@
 
 use super::context::Context;
 use super::types;
+use quote::ToTokens;
 use syn::{BinOp, Block, Error, Expr, ExprCall, ExprMethodCall, ExprStruct, Ident, Lit, Member, PathArguments, Result};
 use syn::{Stmt, UnOp};
 
@@ -279,25 +280,11 @@ pub fn is_assignment(op: &BinOp) -> bool {
     matches!(op, BinOp::AddAssign(_) | BinOp::SubAssign(_) | BinOp::MulAssign(_) | BinOp::DivAssign(_))
 }
 
-fn sign_of(op: &BinOp) -> Result<&'static str> {
-    Ok(match op {
-        BinOp::Add(_) => "+",
-        BinOp::Sub(_) => "-",
-        BinOp::Mul(_) => "*",
-        BinOp::Div(_) => "/",
-        BinOp::Rem(_) => "%",
-        BinOp::And(_) => "&&",
-        BinOp::Or(_) => "||",
-        BinOp::Eq(_) => "==",
-        BinOp::Ne(_) => "!=",
-        BinOp::Lt(_) => "<",
-        BinOp::Le(_) => "<=",
-        BinOp::Gt(_) => ">",
-        BinOp::Ge(_) => ">=",
-        BinOp::AddAssign(_) => "+=",
-        BinOp::SubAssign(_) => "-=",
-        BinOp::MulAssign(_) => "*=",
-        BinOp::DivAssign(_) => "/=",
-        other => return Err(Error::new_spanned(other, "this operator has no translation to CUDA")),
-    })
+/// The sign of an operator, which is the same in both languages.
+fn sign_of(op: &BinOp) -> Result<String> {
+    const SIGNS: [&str; 17] =
+        ["+", "-", "*", "/", "%", "&&", "||", "==", "!=", "<", "<=", ">", ">=", "+=", "-=", "*=", "/="];
+    let sign = op.to_token_stream().to_string();
+    let is_known = SIGNS.contains(&&*sign);
+    is_known.then_some(sign).ok_or_else(|| Error::new_spanned(op, "this operator has no translation to CUDA"))
 }
