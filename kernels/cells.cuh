@@ -21,7 +21,7 @@ template <class T> struct Slice<const T> {
 INLINE void atomic_add(double& cell, double value) { atomicAdd(&cell, value); }
 INLINE void atomic_add_unshared(double& cell, double value) { cell += value; }
 template <class T, class V> INLINE void atomic_set(T& cell, V value) { cell = value; }
-template <class T> INLINE T atomic_get(const T& cell) { return cell; }
+template <class T> INLINE T atomic_get(const T& cell) { return *(const volatile T*)&cell; }
 INLINE unsigned atomic_fetch_add(unsigned& cell, unsigned value) { return atomicAdd(&cell, value); }
 INLINE void atomic_add_by_exchange(double& cell, double value) {
     u64* bits = (u64*)&cell;

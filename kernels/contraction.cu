@@ -46,7 +46,7 @@ template <int BL, int BR, class T> INLINE void tiled(Sizes n, Operand<T> a, Oper
 // A nonzero `option` of flat puts cells in lanes. flat: 6 blocks of 256 (40 registers) hide the latency of the two to eight
 // loads of each thread. Tiles: as many blocks of 128 as leave room in registers for the sums and the operands of a step (an
 // f64 takes two), so that nothing spills and the loads are in flight together.
-VARIANTS(flat, 256, 6, 6, (flat(n, option != 0, x, y, z)))
-VARIANTS(tiled_1x8, 128, 8, 8, (tiled<1, 8>(n, x, y, z)))
-VARIANTS(tiled_4x4, 128, 8, 5, (tiled<4, 4>(n, x, y, z)))
-VARIANTS(tiled_8x8, 128, 3, 2, (tiled<8, 8>(n, x, y, z)))
+VARIANTS(flat_f32, flat_f64, 256, 6, 6, (flat(n, option != 0, x, y, z)))
+VARIANTS(tiled_1x8_f32, tiled_1x8_f64, 128, 8, 8, (tiled<1, 8>(n, x, y, z)))
+VARIANTS(tiled_4x4_f32, tiled_4x4_f64, 128, 8, 5, (tiled<4, 4>(n, x, y, z)))
+VARIANTS(tiled_8x8_f32, tiled_8x8_f64, 128, 3, 2, (tiled<8, 8>(n, x, y, z)))

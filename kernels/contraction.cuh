@@ -119,7 +119,7 @@ template <class T> INLINE T lanes_sum(T value, u32 lanes) {
         call;                                                                                                               \
     }
 
-// The same for both scalar types.
-#define VARIANTS(name, THREADS, BLOCKS_F32, BLOCKS_F64, call)                                                               \
-    VARIANT(name##_f32, float, THREADS, BLOCKS_F32, call)                                                                   \
-    VARIANT(name##_f64, double, THREADS, BLOCKS_F64, call)
+// A variant in both scalar types.
+#define VARIANTS(name_f32, name_f64, THREADS, BLOCKS_F32, BLOCKS_F64, call)                                                 \
+    VARIANT(name_f32, float, THREADS, BLOCKS_F32, call)                                                                     \
+    VARIANT(name_f64, double, THREADS, BLOCKS_F64, call)

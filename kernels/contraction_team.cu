@@ -96,9 +96,9 @@ template <class T> INLINE void clear(Sizes n, Output<T> out) {
 }
 
 // Blocks: as many threads as fill a multiprocessor; 6 blocks of 256 leave 40 registers for four terms in flight.
-VARIANTS(team1, 256, 6, 6, (team1(n, x, y, z)))
-VARIANTS(team2, 256, 4, 4, (team2(n, option, x, y, z)))
-VARIANTS(teamstride, 1024, 1, 1, (teamstride(n, option, x, y, z)))
-VARIANTS(segments, 256, 6, 6, (segments(n, option, x, y, z)))
-VARIANTS(segments_atomic, 256, 6, 6, (segments_atomic(n, x, y, z)))
-VARIANTS(clear, 256, 6, 6, (clear(n, z)))
+VARIANTS(team1_f32, team1_f64, 256, 6, 6, (team1(n, x, y, z)))
+VARIANTS(team2_f32, team2_f64, 256, 4, 4, (team2(n, option, x, y, z)))
+VARIANTS(teamstride_f32, teamstride_f64, 1024, 1, 1, (teamstride(n, option, x, y, z)))
+VARIANTS(segments_f32, segments_f64, 256, 6, 6, (segments(n, option, x, y, z)))
+VARIANTS(segments_atomic_f32, segments_atomic_f64, 256, 6, 6, (segments_atomic(n, x, y, z)))
+VARIANTS(clear_f32, clear_f64, 256, 6, 6, (clear(n, z)))

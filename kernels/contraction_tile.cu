@@ -63,7 +63,7 @@ template <int TILE, class T> INLINE void tile(Sizes n, Operand<T> a, Operand<T> 
 
 // Tiles: as many blocks as fill the 2048 threads of a multiprocessor, on sm_80 too. f64 tiles of 32 need more than 32
 // registers.
-VARIANTS(slicing, 256, 6, 6, (slicing(n, option, x, y, z)))
-VARIANTS(tile8, 64, 20, 16, (tile<8>(n, x, y, z)))
-VARIANTS(tile16, 256, 6, 4, (tile<16>(n, x, y, z)))
-VARIANTS(tile32, 1024, 1, 1, (tile<32>(n, x, y, z)))
+VARIANTS(slicing_f32, slicing_f64, 256, 6, 6, (slicing(n, option, x, y, z)))
+VARIANTS(tile8_f32, tile8_f64, 64, 20, 16, (tile<8>(n, x, y, z)))
+VARIANTS(tile16_f32, tile16_f64, 256, 6, 4, (tile<16>(n, x, y, z)))
+VARIANTS(tile32_f32, tile32_f64, 1024, 1, 1, (tile<32>(n, x, y, z)))

@@ -70,22 +70,24 @@ KERNEL __launch_bounds__(THREADS) insert_hex(u64 slots, u32 nn, u64 rows, const 
 KERNEL __launch_bounds__(THREADS) count_stored(u64 rows, u32 nn, const u64* starts, const u32* table, u32* counts) {
     const u64 row = thread_index() / LANES;
     const bool is_row = row < rows;
-    const u64 begin = is_row ? starts[row] * (nn - 1) : 0, end = is_row ? starts[row + 1] * (nn - 1) : 0;
+    const u64 first = is_row ? starts[row] : 0, last = is_row ? starts[row + 1] : 0, end = last * (nn - 1);
     const u32 lane = lane_index() % LANES;
     // A row that has an element also has its own column.
-    u32 count = lane == 0 && begin < end ? 1 : 0;
+    u32 count = lane == 0 && first < last ? 1 : 0;
 #pragma unroll 8
-    for (u64 at = begin + lane; at < end; at += LANES) count += table[at] != ABSENT;
+    for (u64 at = first * (nn - 1) + lane; at < end; at += LANES) count += table[at] != ABSENT;
 #pragma unroll
     for (u32 step = LANES / 2; step > 0; step /= 2) count += __shfl_down_sync(ALL_LANES, count, step, LANES);
     if (is_row && lane == 0) counts[row] = count;
 }
 
-// columns[0..] = the row's own column and those in the slots begin..end, in any order; none where there is no slot. One warp
-// per row; returns their number. The first reads depend on nothing, so that those of several rows are in flight together.
-INLINE u32 unpack_row(u32 row, u64 begin, u64 end, const u32* table, u32* columns) {
+// columns[0..] = the row's own column and those in its slots, in any order; none for a row without elements. `first..last` are the
+// elements of the rows before it and with it. One warp per row; returns their number. The first 64 slots are read before any is
+// looked at, so that the reads of several rows are in flight together.
+INLINE u32 unpack_row(u32 row, u64 first, u64 last, u32 nn, const u32* table, u32* columns) {
     const u32 lane = lane_index();
-    u32 count = begin < end ? 1 : 0;
+    const u64 begin = first * (nn - 1), end = last * (nn - 1);
+    u32 count = first < last ? 1 : 0;
     if (lane < count) columns[0] = row;
     const auto read = [&](u64 from) { return from + lane < end ? table[from + lane] : ABSENT; };
     const auto keep = [&](u32 key) {
@@ -104,7 +106,7 @@ KERNEL __launch_bounds__(THREADS) fill_rows(u64 rows, u32 nn, const u64* starts,
                                             u32* entries) {
     const u64 row = thread_index() / WARP;
     if (row >= rows) return;
-    unpack_row(u32(row), starts[row] * (nn - 1), starts[row + 1] * (nn - 1), table, entries + row_map[row]);
+    unpack_row(u32(row), starts[row], starts[row + 1], nn, table, entries + row_map[row]);
 }
 
 // Sorted entries of rows of at most 32. A warp unpacks 32 rows into shared memory with coalesced reads, then each thread sorts
@@ -120,7 +122,7 @@ KERNEL __launch_bounds__(TEAM) fill_short_rows(u64 rows, u32 nn, const u64* star
 #pragma unroll 8
     for (int r = 0; r < WARP; r++) {
         const u64 from = __shfl_sync(ALL_LANES, share, r), to = __shfl_sync(ALL_LANES, next, r);
-        const u32 count = unpack_row(u32(row) - lane + r, from * (nn - 1), to * (nn - 1), table, columns[first + r]);
+        const u32 count = unpack_row(u32(row) - lane + r, from, to, nn, table, columns[first + r]);
         if (lane >= count) columns[first + r][lane] = MISSING;
     }
     __syncwarp();

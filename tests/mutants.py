@@ -175,15 +175,17 @@ def build_together(runs):
         for root in set().union(*(roots_of(file) for file in left)):
             written[root] = written.get(root, (ROOT / root).read_text()) + switch.CHOSEN
         for file, text in written.items():
-            (TREE / file).write_text(text)
+            if (TREE / file).read_text() != text:
+                (TREE / file).write_text(text)
         chosen = {number: mutant for file, mutants in left.items() for number, mutant in mutants if number in lines[file]}
         places = next(filter(None, map(errors_of, sorted({selection(mutant["test"]) for mutant in chosen.values()}))), set())
         wrong = {
             number for file, arms in lines.items() for number, (first, last) in arms.items()
             if any(first <= line <= last for path, line in places if path == file)
         }
-        if not places or not wrong:
-            return chosen
+        if not wrong:
+            # An error outside of all arms leaves every mutant to a build of its own.
+            return {} if places else chosen
         left = {file: [entry for entry in mutants if entry[0] not in wrong] for file, mutants in left.items()}
 
 
@@ -225,7 +227,9 @@ def verdict(mutant, seconds, number):
                 return "ERROR", f"does not compile: {error}"
         code, output = call(["cargo", "test", *shlex.split(mutant["test"])], SLOWER * seconds + PATIENCE, number)
     finally:
-        path.write_text(text)
+        # A file that is written is compiled again.
+        if not number:
+            path.write_text(text)
     if code is None:
         return "caught", "time-out"
     if code == 0:

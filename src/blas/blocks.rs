@@ -28,13 +28,13 @@ pub(crate) fn sum_of(block: &[f64], term: impl Fn(usize) -> f64) -> f64 {
     sums.iter().sum::<f64>() + (whole..block.len()).map(term).sum::<f64>()
 }
 
-/// The first `n` items of an array.
+/// Returns the first `n` items of an array.
 pub(crate) fn first<'a>(operation: &'static str, array: &'static str, x: &'a [f64], n: usize) -> Result<&'a [f64]> {
     check_at_least(operation, array, x.len(), n)?;
     Ok(&x[..n])
 }
 
-/// The same, writable.
+/// Returns the first `n` items of an array to write to.
 pub(crate) fn first_mut<'a>(
     operation: &'static str,
     array: &'static str,
@@ -45,7 +45,7 @@ pub(crate) fn first_mut<'a>(
     Ok(&mut x[..n])
 }
 
-/// The blocks of the first `n` items of an array.
+/// Returns the blocks of the first `n` items of an array.
 pub(crate) fn blocks<'a>(
     operation: &'static str,
     array: &'static str,
@@ -55,7 +55,7 @@ pub(crate) fn blocks<'a>(
     Ok(first(operation, array, x, n)?.par_chunks(Threads::CHUNK))
 }
 
-/// The same, writable.
+/// Returns the blocks of the first `n` items of an array to write to.
 pub(crate) fn blocks_mut<'a>(
     operation: &'static str,
     array: &'static str,

@@ -99,9 +99,10 @@ impl Staging for Threads {
     fn link(&self, comm: &dyn Communicator, wanted: Option<Transport>, _: Duration) -> Result<Box<dyn Link<Threads>>> {
         match wanted {
             // One rank sends nothing, so any will do.
-            _ if comm.size() == 1 => Ok(Box::new(Staged)),
-            None | Some(Transport::Mpi) => Ok(Box::new(Staged)),
-            Some(wanted) => agree(comm, Err(not_here(wanted, "the CPU", &[Transport::Mpi]))),
+            Some(wanted) if wanted != Transport::Mpi && comm.size() > 1 => {
+                agree(comm, Err(not_here(wanted, "the CPU", &[Transport::Mpi])))
+            }
+            _ => Ok(Box::new(Staged)),
         }
     }
 }

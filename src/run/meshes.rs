@@ -26,7 +26,8 @@ pub(super) fn made<S: Job>(
         })
     } else {
         let mesh = Mesh::of_elements(comm, element, &part)?;
-        fill::check_elements(&space.host()?, on_host(&mesh)).and_then(|()| space.take_mesh(mesh))
+        let checked = space.host().and_then(|host| fill::check_elements(&host, on_host(&mesh)));
+        checked.and_then(|()| space.take_mesh(mesh))
     };
     let mesh = mesh.and_then(|mesh| space.fence().map(|()| mesh));
     let mesh = mesh.map_err(|error| match error {

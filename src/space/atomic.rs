@@ -36,12 +36,12 @@ pub fn fetch_add(cell: &AtomicU32, value: u32) -> u32 {
 
 /// Reads `*cell`.
 #[inline(always)]
-pub fn get<C: Cell>(cell: &C) -> C::Number {
+pub fn get<C: Load>(cell: &C) -> C::Number {
     cell.load_number()
 }
 
 /// A cell that user functions read.
-pub trait Cell {
+pub trait Load {
     /// The number that it holds.
     type Number;
 
@@ -49,7 +49,7 @@ pub trait Cell {
     fn load_number(&self) -> Self::Number;
 }
 
-impl Cell for AtomicF64 {
+impl Load for AtomicF64 {
     type Number = f64;
 
     #[inline(always)]
@@ -58,7 +58,7 @@ impl Cell for AtomicF64 {
     }
 }
 
-impl Cell for AtomicU32 {
+impl Load for AtomicU32 {
     type Number = u32;
 
     #[inline(always)]

@@ -141,7 +141,13 @@ fn advection_is_solved_by_the_methods_for_any_matrix() {
         }
     }
     let (_, text, _) = run(&["--problem", "poisson", "--nodes", "5", "--advection", "40,0,0", "--device", "cpu"]);
-    assert!(text.contains("h |v| / k is 10.0 along an axis; above 2 the field may oscillate"), "{text}");
+    let advice =
+        "h |v| / k is 10.0 along an axis; above 2 the field may oscillate: give mesh.nodes (--nodes) 21x5x5 or more";
+    assert!(text.split_whitespace().collect::<Vec<_>>().join(" ").contains(advice), "{text}");
+    let quadratic =
+        ["--problem", "poisson", "--nodes", "5", "--advection", "37,0,0", "--device", "cpu", "--element", "hex20"];
+    let (_, text, _) = run(&quadratic);
+    assert!(text.contains("21x5x5 or more"), "{text}");
     assert!(!text.contains("jacobi"), "{text}");
     // Where advection prevails Gauss-Seidel stagnates and Jacobi does not: the note before the solve names both.
     let prevails = ["--problem", "poisson", "--nodes", "17", "--advection", "300,0,0", "--device", "cpu"];

@@ -9,7 +9,7 @@
 
 use super::kernel::{ElementBatch, ElementKernel, Evaluate};
 use crate::Result;
-use crate::error::check_length;
+use crate::error::{check_at_least, check_length};
 use crate::fill::Wanted;
 use crate::mesh::ElemNode;
 use crate::space::lanes::LANES;
@@ -62,6 +62,9 @@ impl<'a, K> ElementProduct<'a, K> {
 
 impl<K: ElementKernel<ND>, const ND: usize> ElementKernel<ND> for ElementProduct<'_, K> {
     fn evaluator(&self, _: Wanted, elems: Range<usize>) -> Result<Evaluate<'_, ND>> {
+        const NAME: &str = "ElementProduct";
+        check_length(NAME, "elem_dof (dofs per element)", self.elem_dof.nodes_per_elem(), ND)?;
+        check_at_least(NAME, "elem_dof", self.elem_dof.elem_count(), elems.end)?;
         let mut evaluate = self.kernel.evaluator(Wanted { matrix: true, residual: false }, elems)?;
         let mut of_elems = [[0.0; LANES]; ND];
         Ok(Box::new(move |elems, batch: &mut ElementBatch<ND>| {
@@ -157,5 +160,12 @@ mod tests {
         let refused =
             |x: &[f64], fixed: &[u8]| ElementProduct::new(&kernel, fill.elem_node(), x, fixed).unwrap_err().to_string();
         assert!(refused(&x[1..], &[]).contains("`x`") && refused(&x, &fixed[1..]).contains("`fixed`"));
+
+        let tables_of = |elems: usize, dofs: usize| ElemNode::new(vec![0; elems * dofs], dofs, 2 * count).unwrap();
+        for (other, array) in [(tables_of(1, 12), "`elem_dof`"), (tables_of(8, 6), "`elem_dof (dofs per element)`")] {
+            let product = ElementProduct::new(&kernel, &other, &x, &[]).unwrap();
+            let refused = product.evaluator(Wanted { matrix: false, residual: true }, 0..8).err().unwrap().to_string();
+            assert!(refused.contains(array), "{refused}");
+        }
     }
 }

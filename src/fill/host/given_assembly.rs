@@ -20,7 +20,7 @@ use crate::space::Threads;
 use crate::{Error, Result};
 use std::fmt::{Debug, Formatter};
 
-type Work = dyn FnMut(&Threads, &[[f64; DIM]], &[f64], &[Given<'_>], Job<'_>) -> Result<()> + Send;
+type Work = dyn FnMut(&Threads, &[[f64; DIM]], &[f64], &[Given<'_>], Task<'_>) -> Result<()> + Send;
 /// Joins an equation with its given fields.
 type Bind<const D: usize> = for<'a> fn(&'a [Given<'a>]) -> Result<Box<dyn AnyEquation<D> + 'a>>;
 
@@ -63,7 +63,7 @@ fn bind<'a, E: EquationAt<D, K>, const D: usize, const K: usize>(
 }
 
 /// What is computed of an equation.
-enum Job<'a> {
+enum Task<'a> {
     Assemble(Parts<'a>),
     /// The derivative times x, of which fixed items are read as 0.
     Multiply {
@@ -95,8 +95,8 @@ fn of_element<const D: usize, const NN: usize, const ND: usize>(
         let integrand = Integrand::new(&*equation, &tables, &elem_node, coords, of_nodes);
         let kernel = EquationKernel::<D, NN, ND>::of_any(integrand)?;
         match job {
-            Job::Assemble(parts) => fill.assemble_parts(space, &kernel, Sum::Overwrite, parts),
-            Job::Multiply { x, fixed, y } => {
+            Task::Assemble(parts) => fill.assemble_parts(space, &kernel, Sum::Overwrite, parts),
+            Task::Multiply { x, fixed, y } => {
                 let product = ElementProduct::new(&kernel, fill.elem_node(), x, fixed)?;
                 fill.assemble_parts(space, &product, Sum::Overwrite, Parts::Residual(y))
             }
@@ -160,14 +160,14 @@ impl GivenAssembly {
         given: &[Given<'_>],
         parts: Parts<'_>,
     ) -> Result<()> {
-        (self.0)(space, node_coord, unknowns, given, Job::Assemble(parts))
+        (self.0)(space, node_coord, unknowns, given, Task::Assemble(parts))
     }
 
-    /// Overwrites y with the matrix at `unknowns` times x, as an [`ElementProduct`]: no matrix is stored. Dofs whose item of `fixed` is not
-    /// 0 are read as 0; an empty one fixes none.
+    /// Overwrites y with the matrix at `unknowns` times x, both `[dof]`, as an [`ElementProduct`]: no matrix is stored. The pair is x and
+    /// `fixed`: dofs whose item of `fixed` is not 0 are read as 0; an empty one fixes none.
     ///
     /// # Errors
-    /// Those of [`assemble`](Self::assemble).
+    /// Those of [`assemble`](Self::assemble); [`Error::Shape`] for x, `fixed` or y of other lengths.
     pub fn multiply(
         &mut self,
         space: &Threads,
@@ -177,7 +177,7 @@ impl GivenAssembly {
         (x, fixed): (&[f64], &[u8]),
         y: &mut [f64],
     ) -> Result<()> {
-        (self.0)(space, node_coord, unknowns, given, Job::Multiply { x, fixed, y })
+        (self.0)(space, node_coord, unknowns, given, Task::Multiply { x, fixed, y })
     }
 }
 

@@ -43,16 +43,24 @@ pub(in crate::run) struct Case {
 impl Case {
     /// Returns the largest h |v| / k along an axis, with k = K of heat, else k >= 1: twice the Peclet number of the elements.
     pub fn advection_ratio(&self, deck: &Deck, spec: &BoxSpec) -> f64 {
-        let (velocity, k) = (deck.problem.advection, self.heat().map_or(1.0, |heat| heat.conductivity));
-        let along = |axis: usize| velocity[axis].abs() * spec.size()[axis] / (spec.nodes()[axis] - 1) as f64;
-        (0..3).map(along).fold(0.0, f64::max) / k
+        let cells = spec.nodes().map(|nodes| (nodes - 1) as f64);
+        let ratios = self.ratios_of_one_cell(deck, spec);
+        (0..3).map(|axis| ratios[axis] / cells[axis]).fold(0.0, f64::max)
     }
 
-    /// Returns the nodes along the edges with which h |v| / k is 2 or less, at least those of the box.
+    /// h |v| / k of a single cell along each axis.
+    fn ratios_of_one_cell(&self, deck: &Deck, spec: &BoxSpec) -> [f64; 3] {
+        let k = self.heat().map_or(1.0, |heat| heat.conductivity);
+        [0, 1, 2].map(|axis| deck.problem.advection[axis].abs() * spec.size()[axis] / k)
+    }
+
+    /// Returns the nodes along the edges with which h |v| / k is 2 or less, at least those of the box, for elements of its degree.
     pub fn nodes_for_advection(&self, deck: &Deck, spec: &BoxSpec) -> [u64; 3] {
-        let (velocity, k) = (deck.problem.advection, self.heat().map_or(1.0, |heat| heat.conductivity));
-        let cells = |axis: usize| (velocity[axis].abs() * spec.size()[axis] / (2.0 * k)).ceil() as u64;
-        [0, 1, 2].map(|axis| cells(axis).saturating_add(1).max(spec.nodes()[axis]))
+        let (ratios, degree) = (self.ratios_of_one_cell(deck, spec), deck.mesh.element.degree() as u64);
+        [0, 1, 2].map(|axis| {
+            let cells = ((ratios[axis] / 2.0).ceil() as u64).div_ceil(degree).saturating_mul(degree);
+            cells.saturating_add(1).max(spec.nodes()[axis])
+        })
     }
 
     /// The deck's problem on this box.

@@ -233,7 +233,9 @@ fn coarse_for_advection<S: Job>(discrete: &Discrete<'_, S>) -> Option<String> {
     };
     (ratio > 2.0).then(|| {
         format!(
-            "problem.advection (--advection): h |v| / k is {ratio:.1} along an axis; above 2 the field may oscillate: give {x}x{y}x{z} nodes or more (--nodes){more}"
+            "{}: h |v| / k is {ratio:.1} along an axis; above 2 the field may oscillate: give {} {x}x{y}x{z} or more{more}",
+            with_flag("problem.advection"),
+            with_flag("mesh.nodes"),
         )
     })
 }

@@ -82,7 +82,7 @@ impl<F: DeviceText> Loops<F> for Cuda {
         let kinds =
             [("const double", "number", NUMBERS), ("const unsigned", "index", INDICES), (T::CUDA, "cell", CELLS)];
         let front = || f.front(&[("ARRAYS", slice_parameters(kinds)), ("CALL", slice_groups(kinds).join(", "))]);
-        let slices = slices("for_indices", &numbers, &indices, &cells)?;
+        let slices = slices(T::LOOP, &numbers, &indices, &cells)?;
         let mut arguments: Vec<Argument> = vec![(n as u64).into(), f.argument()];
         arguments.extend(slices.iter().map(Argument::of_struct));
         self.launch_used(&f.uses, front, "for_indices", Grid::cover(n, THREADS), &arguments)

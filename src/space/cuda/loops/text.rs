@@ -93,22 +93,28 @@ pub(in crate::space::cuda) fn slices<T: Item>(
 ) -> Result<Vec<[u64; 2]>> {
     let numbers = numbers.iter().map(|x| [x.address(), x.len() as u64]);
     let indices = indices.iter().map(|x| [x.address(), x.len() as u64]);
-    let slices: Vec<_> = numbers.chain(indices).chain(cells.iter().map(|x| [x.address(), x.len() as u64])).collect();
-    slices.iter().try_for_each(|&[_, length]| check_indexable(operation, length))?;
-    Ok(slices)
+    indexable(operation, numbers.chain(indices).chain(cells.iter().map(|x| [x.address(), x.len() as u64])))
 }
 
-/// Refuses an array that a function cannot index: `usize` is an `int` on a GPU.
-fn check_indexable(operation: &str, length: u64) -> Result<()> {
-    if length <= i32::MAX as u64 {
-        return Ok(());
+/// Refuses arrays that a function cannot index: `usize` is an `int` on a GPU.
+fn indexable(operation: &str, slices: impl IntoIterator<Item = [u64; 2]>) -> Result<Vec<[u64; 2]>> {
+    let slices: Vec<_> = slices.into_iter().collect();
+    match slices.iter().find(|[_, length]| *length > i32::MAX as u64) {
+        Some([_, length]) => {
+            Err(Error::Invalid(format!("{operation}: an array of {length} items: a GPU expects 2^31 - 1 at most")))
+        }
+        None => Ok(slices),
     }
-    Err(Error::Invalid(format!("{operation}: an array of {length} items: a GPU expects 2^31 - 1 at most")))
 }
 
-#[test]
-fn arrays_that_a_function_cannot_index_are_refused() {
-    assert_eq!(check_indexable("for_indices", i32::MAX as u64), Ok(()));
-    let refused = check_indexable("for_indices", 1 << 31).unwrap_err().to_string();
-    assert_eq!(refused, "for_indices: an array of 2147483648 items: a GPU expects 2^31 - 1 at most");
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arrays_that_a_function_cannot_index_are_refused() {
+        assert_eq!(indexable("for_indices", [[0, i32::MAX as u64]]), Ok(vec![[0, i32::MAX as u64]]));
+        let refused = indexable("for_indices", [[0, 1], [0, 1 << 31]]).unwrap_err().to_string();
+        assert_eq!(refused, "for_indices: an array of 2147483648 items: a GPU expects 2^31 - 1 at most");
+    }
 }
