@@ -97,7 +97,7 @@ python: $(PYTHON) ## the wheel for Python in target/wheels, tested
 interop: ## the recipe of docs/interop.md for faer
 	CARGO_TARGET_DIR=target/faer cargo test --manifest-path tests/faer/Cargo.toml
 
-# About 20 s per mutant on two cores. MUTANTS="--only NAME" runs one; tests/mutants.py --help says more.
+# MUTANTS="--only NAME" runs one; tests/mutants.py --help says more.
 MUTANTS ?=
 mutants: setup $(CUDA)/bin/nvdisasm ## plausible mistakes, one at a time: each must be caught by a test
 	tests/mutants.py $(MUTANTS)

@@ -57,7 +57,7 @@ impl<const R: usize> Order<R> {
 }
 
 impl Threads {
-    /// As [`remap`](super::remap()).
+    /// Copies as [`remap`](super::remap()), in this memory.
     pub(super) fn copy_view<T: Item, const R: usize>(
         &self,
         from: &View<'_, T, R>,

@@ -76,10 +76,10 @@ pub trait Streams: ExecutionSpace {
     /// A failure of that work.
     fn is_done(&self) -> Result<bool>;
 
-    /// Copies as [`remap`].
+    /// Copies a view to another one: the work of [`remap`].
     ///
     /// # Errors
-    /// As there.
+    /// Those of [`remap`].
     fn remap<T: Item, const R: usize>(
         &self,
         from: &Strided<<Self::Memory as MemorySpace>::Shared<'_, T>, R>,
@@ -100,8 +100,8 @@ pub trait Streams: ExecutionSpace {
 /// ```
 ///
 /// # Errors
-/// [`Error::Shape`](crate::Error::Shape) for other extents, [`Error::Invalid`](crate::Error::Invalid) if two items of `to` may share their place or a GPU does not take so many
-/// indices; a device's failure.
+/// [`Error::Shape`](crate::Error::Shape) for other extents, [`Error::Invalid`](crate::Error::Invalid) if two items of `to` may share their
+/// place or a GPU does not take so many indices; a device's failure.
 pub fn remap<S: Streams, T: Item, const R: usize>(
     space: &S,
     from: &Strided<<S::Memory as MemorySpace>::Shared<'_, T>, R>,

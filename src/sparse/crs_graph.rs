@@ -26,7 +26,7 @@ pub struct CrsGraph<M: MemorySpace = HostMemory> {
     of_dofs: Arc<Mutex<Weak<CrsGraph<M>>>>,
 }
 
-/// The graph in the memory of a space.
+/// A [`CrsGraph`] in the memory of space `S`.
 pub type GraphOf<S> = CrsGraph<<S as ExecutionSpace>::Memory>;
 
 impl CrsGraph {

@@ -15,7 +15,7 @@ pub struct CrsMatrix<V: Item = f64, M: MemorySpace = HostMemory> {
     values: M::Array<V>,
 }
 
-/// The matrix in the memory of a space.
+/// A [`CrsMatrix`] of f64 in the memory of space `S`.
 pub type MatrixOf<S> = CrsMatrix<f64, <S as ExecutionSpace>::Memory>;
 
 impl<V: Item> CrsMatrix<V> {

@@ -43,12 +43,12 @@ pub fn parse_from<P: clap::Parser>(words: Vec<OsString>) -> std::result::Result<
     })
 }
 
-/// The command line of `P` as all programs have it: help of 80 columns, and values that may begin with a hyphen, so that a message names the
-/// flag of a negative number.
+/// The command line of `P` as all programs have it: help of 80 columns, and values that may be negative numbers, so that a message names
+/// their flag.
 fn command<P: clap::CommandFactory>() -> clap::Command {
     let signed = |arg: clap::Arg| {
         let is_flag = arg.get_long().is_some() && arg.get_action().takes_values() && arg.get_num_args().is_none();
-        if is_flag { arg.allow_hyphen_values(true) } else { arg }
+        if is_flag { arg.allow_negative_numbers(true) } else { arg }
     };
     P::command().max_term_width(80).mut_args(signed).mut_subcommands(|command| command.mut_args(signed))
 }
@@ -162,6 +162,8 @@ mod tests {
         /// How far, which this sentence explains at such a length that one line of eighty columns does not hold it
         #[arg(long, default_value = "1", value_parser = clap::value_parser!(u16).range(1..))]
         by: u16,
+        #[arg(long)]
+        to: Option<std::path::PathBuf>,
         #[command(subcommand)]
         how: Option<How>,
     }
@@ -186,6 +188,7 @@ mod tests {
             ("mover --by -3", "invalid value '-3' for '--by <BY>': -3 is not in 1..=65535"),
             ("mover steps --number -3", "invalid value '-3' for '--number <NUMBER>': -3 is not in 1..=65535"),
             ("mover --by", "a value is required for '--by <BY>' but none was supplied"),
+            ("mover --to --by 2", "a value is required for '--to <TO>' but none was supplied"),
             ("mover steps --number --quickly", "a value is required for '--number <NUMBER>' but none was supplied"),
         ] {
             assert_eq!(said(&parse(words).unwrap_err()).unwrap_err(), Error::Invalid(line.into()), "{words}");

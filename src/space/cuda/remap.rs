@@ -16,7 +16,7 @@ const TILE: usize = 32;
 const FEW: usize = 16;
 
 impl Cuda {
-    /// As [`remap`](crate::space::remap()).
+    /// Copies as [`remap`](crate::space::remap()), in the memory of the GPU.
     pub(super) fn copy_view<T: Item, const R: usize>(
         &self,
         from: &DeviceView<'_, T, R>,

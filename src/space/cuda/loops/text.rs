@@ -1,4 +1,4 @@
-//! What a loop tells the compiler: the struct of its functions, and its arrays as text and as arguments.
+//! The struct of functions of a loop, and the arrays of the loop, as text for the compiler and as arguments.
 
 use crate::space::cuda::kernels::Use;
 use crate::space::cuda::{Argument, CudaArray};
