@@ -83,7 +83,7 @@ KERNEL __launch_bounds__(THREADS) count_stored(u64 rows, u32 nn, const u64* star
 
 // columns[0..] = the row's own column and those in its slots, in any order; none for a row without elements. `first..last` are the
 // elements of the rows before it and with it. One warp per row; returns their number. The first 64 slots are read before any is
-// looked at, so that the reads of several rows are in flight together.
+// looked at, so that the reads of two rows are in flight together.
 INLINE u32 unpack_row(u32 row, u64 first, u64 last, u32 nn, const u32* table, u32* columns) {
     const u32 lane = lane_index();
     const u64 begin = first * (nn - 1), end = last * (nn - 1);
@@ -119,7 +119,7 @@ KERNEL __launch_bounds__(TEAM) fill_short_rows(u64 rows, u32 nn, const u64* star
     const u64 share = row < rows ? starts[row] : 0, next = row < rows ? starts[row + 1] : 0;
     const u64 begin = row < rows ? row_map[row] : 0;
     const u32 length = row < rows ? u32(row_map[row + 1] - begin) : 0;
-#pragma unroll 8
+#pragma unroll 2
     for (int r = 0; r < WARP; r++) {
         const u64 from = __shfl_sync(ALL_LANES, share, r), to = __shfl_sync(ALL_LANES, next, r);
         const u32 count = unpack_row(u32(row) - lane + r, from, to, nn, table, columns[first + r]);
