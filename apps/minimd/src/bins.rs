@@ -36,8 +36,8 @@ pub struct Sorted<S: Space> {
     pub order: Array<S, u32>,
     /// Owned atoms.
     pub owned: usize,
-    /// Atoms of each bin, one item behind.
-    counts: Array<S, u32>,
+    /// Atoms of each bin, one item behind; empty once the ghosts are there.
+    pub counts: Array<S, u32>,
 }
 
 impl Bins {
@@ -109,6 +109,7 @@ impl Bins {
         space.for_indices(owned, &keep, [], kept, [&mut bins, &mut order].map(S::Memory::slice_mut))?;
         let mut all = Sorted { bins, order, ..sorted };
         self.add(space, x, owned..owned + ghosts, self.count()..2 * self.count(), &mut all)?;
+        all.counts = space.zeros(0)?;
         Ok(all)
     }
 

@@ -81,6 +81,8 @@ fn bins_hold_their_atoms_in_order() {
         bins.with_ghosts(space, &x, all - owned, sorted, false).unwrap()
     };
     let by_one = sort(&Serial);
+    // `check_memory` counts three bounds of bins: those of the former order, and two while atoms are sorted.
+    assert!(by_one.counts.is_empty());
     let (starts, order) = (&by_one.starts, &by_one.order);
     assert_eq!((starts.len(), starts[bins.count()], starts[2 * bins.count()]), (2 * bins.count() + 1, 20_000, 23_000));
     let place = |i: usize| std::array::from_fn(|d| ((x[3 * i + d] + 1.005) / 0.5) as usize);
