@@ -1,5 +1,6 @@
 //! The periodic box, its parts on the ranks, and the images of a part that neighbours see.
 
+use crate::functions::{part, wrapped};
 use minifenl::{Error, Result};
 
 /// A rank that sees the atoms of a part where `shift` moves them.
@@ -85,17 +86,13 @@ impl Domain {
 
     /// Moves a point into the box by at most one edge; `None` if it is farther away, or no point.
     pub fn wrapped(&self, x: [f64; 3]) -> Option<[f64; 3]> {
-        let inside: [f64; 3] = std::array::from_fn(|d| {
-            let lifted = if x[d] < 0.0 { x[d] + self.edges[d] } else { x[d] };
-            if lifted >= self.edges[d] { lifted - self.edges[d] } else { lifted }
-        });
+        let inside: [f64; 3] = std::array::from_fn(|d| wrapped(x[d], self.edges[d]));
         (0..3).all(|d| (0.0..self.edges[d]).contains(&inside[d])).then_some(inside)
     }
 
     /// The rank that owns a point of the box.
     pub fn owner(&self, x: [f64; 3]) -> usize {
-        let place: [usize; 3] =
-            std::array::from_fn(|d| ((x[d] / self.edges[d] * self.grid[d] as f64) as usize).min(self.grid[d] - 1));
+        let place: [usize; 3] = std::array::from_fn(|d| part(x[d], self.edges[d], self.grid[d] as f64));
         place[0] + self.grid[0] * (place[1] + self.grid[1] * place[2])
     }
 

@@ -12,4 +12,4 @@ pub use borders::border_functions::{CountGhosts, ListGhosts};
 pub use forces::force_functions::{Energy, Full, Half, HalfSlabs};
 pub use lists::list_functions::{Largest, List};
 pub use motion::motion_functions::{Both, End, Ghosts, Squares, Start, Sums};
-pub use owners::owner_functions::{Leaves, Lost, Pack, Split, Unpack, Wrap};
+pub use owners::owner_functions::{Leaves, Lost, Pack, Split, Unpack, Wrap, part, wrapped};

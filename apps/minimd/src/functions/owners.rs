@@ -7,9 +7,15 @@ pub mod owner_functions {
     use minifenl::space::atomic::{self, AtomicF64, AtomicU32};
     use minifenl::space::{IndexFn, ItemFn, Reduction};
 
-    fn wrapped(x: f64, edge: f64) -> f64 {
+    /// A coordinate after at most one edge of the box towards it.
+    pub fn wrapped(x: f64, edge: f64) -> f64 {
         let lifted = if x < 0.0 { x + edge } else { x };
         if lifted >= edge { lifted - edge } else { lifted }
+    }
+
+    /// The part of an axis that owns a coordinate of the box.
+    pub fn part(x: f64, edge: f64, parts: f64) -> usize {
+        ((x / edge * parts) as usize).min(parts as usize - 1)
     }
 
     /// Number of coordinates that are more than an edge outside the box, or not finite.
@@ -61,8 +67,7 @@ pub mod owner_functions {
         fn at(&self, i: usize, [x]: [&[f64]; 1], []: [&[u32]; 0], [leaves]: [&[AtomicU32]; 1]) {
             let mut stays = true;
             for d in 0..3 {
-                let part = ((x[3 * i + d] / self.edges[d] * self.grid[d]) as usize).min(self.grid[d] as usize - 1);
-                stays = stays && part == self.place[d] as usize;
+                stays = stays && part(x[3 * i + d], self.edges[d], self.grid[d]) == self.place[d] as usize;
             }
             atomic::set(&leaves[i], if stays { 0_u32 } else { 1_u32 });
         }
