@@ -1,7 +1,7 @@
 //! Bins of atoms: their order in memory, the rows of bins around an atom, and slabs that threads share.
 
 use crate::domain::Domain;
-use crate::functions::{CountBins, KeepBins, Layers, PlaceAtoms, SortBin, Sum};
+use crate::functions::{CountBins, KeepBins, PlaceAtoms, SortBin, Sum};
 use crate::space::Space;
 use minifenl::space::{Array, MemorySpace, Slice, even_bounds};
 use minifenl::{Error, Result};
@@ -141,16 +141,8 @@ impl Bins {
     /// half of the threads busy; `None` if there is none.
     pub fn slabs<S: Space>(&self, space: &S, sorted: &Sorted<S>, threads: usize) -> Result<Option<Vec<u32>>> {
         let (layers, layer) = (self.extents[2], self.extents[0] * self.extents[1]);
-        let mut firsts = space.to_be_written(layers + 1)?;
-        let written = [S::Memory::slice_mut(&mut firsts)];
-        space.for_indices(
-            layers + 1,
-            &Layers { bins: layer as f64 },
-            [],
-            [S::Memory::slice(&sorted.starts)],
-            written,
-        )?;
-        let firsts = space.download(&firsts)?;
+        let starts = space.download(&sorted.starts)?;
+        let firsts: Vec<u32> = starts.into_iter().step_by(layer).take(layers + 1).collect();
         Ok(slabs(&firsts, 2 * threads).or_else(|| slabs(&firsts, 2).filter(|bounds| bounds.len() > threads)))
     }
 }

@@ -1,8 +1,8 @@
 //! The spaces that run the fluid.
 
 use crate::functions::{
-    CountBins, CountGhosts, End, Energy, Full, Ghosts, Half, HalfSlabs, KeepBins, Largest, Layers, Leaves, List,
-    ListGhosts, Lost, Pack, PlaceAtoms, Reorder, SortBin, Split, Squares, Start, Sum, Sums, Unpack, Wrap,
+    CountBins, CountGhosts, End, Energy, Full, Ghosts, Half, HalfSlabs, KeepBins, Largest, Leaves, List, ListGhosts,
+    Lost, Pack, PlaceAtoms, Reorder, SortBin, Split, Squares, Start, Sum, Sums, Unpack, Wrap,
 };
 use minifenl::comm::Staging;
 use minifenl::run::Job;
@@ -22,7 +22,6 @@ pub trait Space:
     + Loops<HalfSlabs>
     + Loops<KeepBins>
     + Loops<Largest>
-    + Loops<Layers>
     + Loops<Leaves>
     + Loops<List>
     + Loops<ListGhosts>

@@ -109,17 +109,6 @@ pub mod bin_functions {
         }
     }
 
-    /// The first atom of each layer of bins.
-    pub struct Layers {
-        pub bins: f64,
-    }
-
-    impl IndexFn<0, 1, 1, u32> for Layers {
-        fn at(&self, layer: usize, []: [&[f64]; 0], [starts]: [&[u32]; 1], [firsts]: [&[AtomicU32]; 1]) {
-            atomic::set(&firsts[layer], starts[layer * self.bins as usize]);
-        }
-    }
-
     /// Positions and velocities in another order.
     pub struct Reorder {}
 

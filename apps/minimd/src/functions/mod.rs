@@ -7,7 +7,7 @@ mod lists;
 mod motion;
 mod owners;
 
-pub use bins::bin_functions::{CountBins, KeepBins, Layers, PlaceAtoms, Reorder, SortBin, Sum};
+pub use bins::bin_functions::{CountBins, KeepBins, PlaceAtoms, Reorder, SortBin, Sum};
 pub use borders::border_functions::{CountGhosts, ListGhosts};
 pub use forces::force_functions::{Energy, Full, Half, HalfSlabs};
 pub use lists::list_functions::{Largest, List};

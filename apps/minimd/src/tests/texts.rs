@@ -1,8 +1,8 @@
 //! What a GPU compiles, without a GPU: the functions in the loops of the layer.
 
 use crate::functions::{
-    CountBins, CountGhosts, End, Energy, Full, Ghosts, Half, HalfSlabs, KeepBins, Largest, Layers, Leaves, List,
-    ListGhosts, Lost, Pack, PlaceAtoms, Reorder, SortBin, Split, Squares, Start, Sum, Sums, Unpack, Wrap,
+    CountBins, CountGhosts, End, Energy, Full, Ghosts, Half, HalfSlabs, KeepBins, Largest, Leaves, List, ListGhosts,
+    Lost, Pack, PlaceAtoms, Reorder, SortBin, Split, Squares, Start, Sum, Sums, Unpack, Wrap,
 };
 use minifenl::space::DeviceText;
 use minifenl::space::cuda::Architecture;
@@ -28,7 +28,6 @@ fn nvrtc_compiles_the_functions() {
         indices_front(of::<PlaceAtoms>(), [0, 3, 1], "unsigned"),
         indices_front(of::<SortBin>(), [0, 1, 1], "unsigned"),
         indices_front(of::<KeepBins>(), [0, 2, 2], "unsigned"),
-        indices_front(of::<Layers>(), [0, 1, 1], "unsigned"),
         indices_front(of::<Reorder>(), [2, 1, 2], "double"),
         indices_front(of::<Leaves>(), [1, 0, 1], "unsigned"),
         indices_front(of::<Split>(), [0, 2, 2], "unsigned"),
