@@ -61,7 +61,10 @@ fn main() -> ExitCode {
     };
     let exit = match (comm::world(), task) {
         (Ok(comm), task) => start(&*comm, task),
-        (Err(_), Ok(Task::Show(text))) => Output::default().end(&Output::default().show(&text)),
+        (Err(_), Ok(Task::Show(text))) => {
+            let output = Output::default();
+            output.end(&output.show(&text))
+        }
         (Err(error), Ok(Task::Run(_))) | (Err(_), Err(error)) => program::failure(&error, &mut stderr()),
     };
     exit.into()

@@ -149,6 +149,20 @@ fn help_has_80_columns_and_a_full_disk_is_a_failure() {
     }
 }
 
+/// A build without MPI refuses several ranks, but shows its help; where that fails, too, the code is that of output.
+#[cfg(not(feature = "mpi"))]
+#[test]
+fn help_without_mpi_on_a_full_disk_is_a_failure() {
+    let help = |stdout: std::process::Stdio| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_minifenl-minimd"));
+        let output = command.arg("--help").env("OMPI_COMM_WORLD_SIZE", "2").stdout(stdout).output().unwrap();
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    assert_eq!(help(std::process::Stdio::piped()), (Some(0), String::new()));
+    let (code, err) = help(std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap().into());
+    assert!(code == Some(1) && err.contains("error: the output cannot be written"), "{code:?}: {err}");
+}
+
 #[test]
 fn bad_input_is_refused_in_one_line() {
     for (args, words) in [
