@@ -25,7 +25,7 @@ pub struct Borders<S: Space> {
     /// Images that other ranks see; their ghosts are labelled by the image.
     others: Images<S>,
     /// Rank and shift of each of these.
-    told: Vec<(usize, u32)>,
+    rank_and_shift: Vec<(usize, u32)>,
     /// Shifts, [label, axis].
     shifts: Array<S, f64>,
 }
@@ -45,7 +45,7 @@ struct Group<S: Space> {
 /// The atoms that a rank sees beside its own: images of its own atoms, then ghosts of other ranks.
 #[derive(Debug)]
 pub struct Seen<S: Space> {
-    /// How many.
+    /// Number of ghosts.
     pub count: usize,
     groups: Vec<Group<S>>,
     /// Exchange of the coordinates, on several ranks: own atoms and their images are owned, the others ghosts.
@@ -65,7 +65,7 @@ impl<S: Space> Borders<S> {
         Ok(Borders {
             own: images(own.iter().map(|image| domain.row(image, image.code)).collect())?,
             others: images(others.iter().enumerate().map(|(k, image)| domain.row(image, k)).collect())?,
-            told: others.iter().map(|image| (image.rank, image.code as u32)).collect(),
+            rank_and_shift: others.iter().map(|image| (image.rank, image.code as u32)).collect(),
             shifts: space.upload(domain.shifts().as_flattened())?,
         })
     }
@@ -83,7 +83,7 @@ impl<S: Space> Borders<S> {
         owned: usize,
     ) -> Result<Seen<S>> {
         let [low, high] = domain.deep();
-        let list = |images: &Images<S>, first: usize| group(space, images, [low, high], x, [owned, first]);
+        let list = |images: &Images<S>, first: usize| list_ghosts(space, images, [low, high], x, [owned, first]);
         let own = list(&self.own, owned).map_err(alone(comm))?;
         if comm.size() == 1 {
             return Ok(Seen { count: own.count, groups: vec![own], halo: None });
@@ -93,7 +93,7 @@ impl<S: Space> Borders<S> {
         let (sources, images) = (sources.map_err(alone(comm))?, images.map_err(alone(comm))?);
         let (mut messages, mut send): (Vec<Message>, Vec<Vec<u32>>) = (Vec::new(), Vec::new());
         for (source, image) in sources.into_iter().zip(images) {
-            let (rank, code) = self.told[image as usize];
+            let (rank, code) = self.rank_and_shift[image as usize];
             let found = messages.iter().position(|(to, _)| *to == rank).unwrap_or_else(|| {
                 messages.push((rank, Vec::new()));
                 send.push(Vec::new());
@@ -153,7 +153,7 @@ impl<S: Space> Borders<S> {
 }
 
 /// Lists the ghosts of some images; those of one atom follow each other.
-fn group<S: Space>(
+fn list_ghosts<S: Space>(
     space: &S,
     images: &Images<S>,
     [low, high]: [[f64; 3]; 2],

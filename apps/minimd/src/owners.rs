@@ -14,7 +14,7 @@ const ROW: usize = 6;
 /// Positions and velocities of owned atoms, [atom, axis].
 #[derive(Debug)]
 pub struct Atoms<S: Space> {
-    /// How many.
+    /// Number of atoms.
     pub count: usize,
     /// Positions.
     pub x: Array<S, f64>,
