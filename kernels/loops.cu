@@ -14,6 +14,8 @@ struct Parameters {
     double number[NUMBERS];
 };
 
+static_assert(sizeof(Statement) <= sizeof(Parameters), "NUMBERS is less than the struct has");
+
 INLINE const Statement& statement(const Parameters& parameters) { return *(const Statement*)&parameters; }
 
 #ifdef WRITE

@@ -89,7 +89,7 @@ fn hosts_join_items_in_their_order() {
 
 /// A struct of functions.
 pub fn of<F: DeviceText>() -> Functions {
-    [F::TEXT, F::NAME]
+    Functions::of::<F>(F::TEXT, F::NAME)
 }
 
 const PRELUDE: &str = r#"

@@ -1,9 +1,21 @@
-//! The text of loops with functions of a user, as src/space/cuda/loops.rs gives it to NVRTC: for tests of functions without a GPU.
+//! The text of loops with functions of a user, as src/space/cuda/loops/text.rs gives it to NVRTC: for tests of functions without a GPU.
 
 use super::root;
 
-/// A struct of functions: its text and its name.
-pub type Functions = [&'static str; 2];
+/// A struct of functions, as `minifenl::space::DeviceText` states it.
+#[derive(Clone, Copy, Debug)]
+pub struct Functions {
+    text: &'static str,
+    name: &'static str,
+    numbers: usize,
+}
+
+impl Functions {
+    /// The text and the name of the struct `F`, whose fields are f64 or arrays of f64.
+    pub fn of<F>(text: &'static str, name: &'static str) -> Self {
+        Functions { text, name, numbers: size_of::<F>() / size_of::<f64>() }
+    }
+}
 
 fn list(count: usize, item: impl Fn(usize) -> String) -> String {
     (0..count).map(item).collect::<Vec<_>>().join(", ")
@@ -22,9 +34,9 @@ pub fn loop_text(front: &str) -> String {
 }
 
 /// Functions, and what the loop defines.
-fn front([functions, name]: Functions, defines: &str) -> String {
-    let statement = format!("namespace user_text {{\n{functions}\n}}\nusing Statement = user_text::{name};\n");
-    statement + "#define NUMBERS 10\n" + defines
+fn front(Functions { text, name, numbers }: Functions, defines: &str) -> String {
+    let statement = format!("namespace user_text {{\n{text}\n}}\nusing Statement = user_text::{name};\n");
+    format!("{statement}#define NUMBERS {}\n{defines}", numbers.max(2))
 }
 
 /// What stands in front of `for_items`.

@@ -11,7 +11,7 @@ use support::{Functions, indices_front, items_front, loop_text, reduction_front,
 
 /// A struct of functions.
 fn of<F: DeviceText>() -> Functions {
-    [F::TEXT, F::NAME]
+    Functions::of::<F>(F::TEXT, F::NAME)
 }
 
 #[test]

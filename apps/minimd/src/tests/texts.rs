@@ -9,7 +9,7 @@ use minifenl::space::cuda::Architecture;
 use support::{Functions, indices_front, items_front, loop_text, reduction_front};
 
 fn of<F: DeviceText>() -> Functions {
-    [F::TEXT, F::NAME]
+    Functions::of::<F>(F::TEXT, F::NAME)
 }
 
 #[test]
