@@ -20,7 +20,7 @@ fn tile<V>() -> usize {
 }
 
 /// Checks of a reduction or scan, whose values have `most` bytes at most.
-fn statement<F: Reduction<IN> + DeviceText, const IN: usize>(
+fn checked_reduction<F: Reduction<IN> + DeviceText, const IN: usize>(
     operation: &'static str,
     n: usize,
     f: &F,
@@ -34,7 +34,7 @@ fn statement<F: Reduction<IN> + DeviceText, const IN: usize>(
 }
 
 /// The text in front of a reduction or scan.
-fn front(of: &Statement, inputs: usize, commutes: Option<bool>) -> String {
+fn reduction_front(of: &Statement, inputs: usize, commutes: Option<bool>) -> String {
     let commutes = commutes.map(|commutes| ("COMMUTES", u8::from(commutes).to_string()));
     let defines: Vec<_> =
         [("ARRAYS", self::inputs(inputs)), ("READ", read(inputs))].into_iter().chain(commutes).collect();
@@ -108,14 +108,14 @@ impl<F: DeviceText> Loops<F> for Cuda {
     where
         F: Reduction<IN>,
     {
-        let f = statement("reduce_items", n, f, inputs, MOST_BYTES)?;
+        let f = checked_reduction("reduce_items", n, f, inputs, MOST_BYTES)?;
         check_at_least("reduce_into", "out", out.len(), 1)?;
-        let front = || front(&f, IN, Some(F::COMMUTES));
+        let front = || reduction_front(&f, IN, Some(F::COMMUTES));
         // Without items one block stores the identity.
         let mut count = n.div_ceil(tile::<F::Value>()).max(1);
         let first = |to: &mut CudaArray<F::Value>, between: &[Argument]| -> Vec<Argument> {
-            let front: [Argument; 2] = [(n as u64).into(), f.argument()];
-            front.iter().chain(between).copied().chain([to.into()]).chain(inputs.map(Argument::from)).collect()
+            let leading: [Argument; 2] = [(n as u64).into(), f.argument()];
+            leading.iter().chain(between).copied().chain([to.into()]).chain(inputs.map(Argument::from)).collect()
         };
         if F::COMMUTES {
             let grid = Grid::new(count.min(most_blocks(self.device())), THREADS);
@@ -151,9 +151,9 @@ impl<F: DeviceText> Loops<F> for Cuda {
     where
         F: Reduction<IN>,
     {
-        let f = statement("scan_items", n, f, inputs, 32)?;
+        let f = checked_reduction("scan_items", n, f, inputs, 32)?;
         check_at_least("scan_items", "out", out.len(), n)?;
-        let front = front(&f, IN, None);
+        let front = reduction_front(&f, IN, None);
         let inputs = inputs.map(Argument::from);
         self.scan_level(n, &f, &front, "scan_items", &inputs, out)
     }
