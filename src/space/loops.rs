@@ -73,7 +73,8 @@ pub trait Loops<F>: ExecutionSpace {
     ///
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) for short arrays, here and below; [`Error::Device`](crate::Error::Device) when a device
-    /// fails, [`Error::Invalid`](crate::Error::Invalid) for more items or arrays than it takes.
+    /// fails, [`Error::TooLarge`](crate::Error::TooLarge) for more items than it can index, [`Error::Invalid`](crate::Error::Invalid)
+    /// for more arrays than it takes.
     fn for_items<const IN: usize, const OUT: usize>(
         &self,
         n: usize,

@@ -44,10 +44,11 @@ impl Statement {
     pub fn of<F: DeviceText>(f: &F, operation: &'static str, n: usize, arrays: [usize; 3]) -> Result<Self> {
         let mut numbers = f.parameters();
         let count: usize = arrays.iter().sum();
-        if n > i32::MAX as usize || count > MOST_ARRAYS || numbers.len() > MOST_NUMBERS {
-            let found = format!("{n} items, {count} arrays, {} numbers", numbers.len());
+        check_items(|| operation.into(), n as u64)?;
+        if count > MOST_ARRAYS || numbers.len() > MOST_NUMBERS {
+            let found = format!("{count} arrays, {} numbers", numbers.len());
             return Err(Error::Invalid(format!(
-                "{operation}: {found}: a GPU expects 2^31 - 1 items, {MOST_ARRAYS} arrays, {MOST_NUMBERS} numbers at most"
+                "{operation}: {found}: a GPU expects {MOST_ARRAYS} arrays, {MOST_NUMBERS} numbers at most"
             )));
         }
         // Two at least: an argument of one number is not a struct.
@@ -96,25 +97,50 @@ pub(in crate::space::cuda) fn slices<T: Item>(
     indexable(operation, numbers.chain(indices).chain(cells.iter().map(|x| [x.address(), x.len() as u64])))
 }
 
-/// Refuses arrays that a function cannot index: `usize` is an `int` on a GPU.
+/// Refuses more items than a function can index: `usize` is an `int` on a GPU.
+fn check_items(what: impl Fn() -> String, items: u64) -> Result<()> {
+    let count = |items: u64| format!("{items} items");
+    let (most, what) = (i32::MAX as u64, || format!("{} on a GPU", what()));
+    let error = || Error::TooLarge { what: what(), needed: count(items), limit: count(most) };
+    if items <= most { Ok(()) } else { Err(error()) }
+}
+
+/// Refuses arrays that a function cannot index.
 fn indexable(operation: &str, slices: impl IntoIterator<Item = [u64; 2]>) -> Result<Vec<[u64; 2]>> {
     let slices: Vec<_> = slices.into_iter().collect();
-    match slices.iter().find(|[_, length]| *length > i32::MAX as u64) {
-        Some([_, length]) => {
-            Err(Error::Invalid(format!("{operation}: an array of {length} items: a GPU expects 2^31 - 1 at most")))
-        }
-        None => Ok(slices),
-    }
+    slices.iter().try_for_each(|[_, length]| check_items(|| format!("{operation}: an array"), *length))?;
+    Ok(slices)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    struct Nothing;
+
+    impl DeviceText for Nothing {
+        const NAME: &'static str = "";
+        const TEXT: &'static str = "";
+        const METHODS: &'static [&'static str] = &[];
+
+        fn parameters(&self) -> Vec<f64> {
+            vec![]
+        }
+    }
+
+    #[test]
+    fn more_than_a_kernel_takes_is_refused() {
+        let of = |n: usize, arrays: usize| Statement::of(&Nothing, "for_items", n, [arrays, 0, 0]).map(|_| ());
+        assert_eq!(of(i32::MAX as usize, MOST_ARRAYS), Ok(()));
+        let too_many = of(1 << 31, 0).unwrap_err().to_string();
+        assert_eq!(too_many, "for_items on a GPU needs 2147483648 items, the limit is 2147483647 items");
+        assert!(matches!(of(0, MOST_ARRAYS + 1), Err(Error::Invalid(_))));
+    }
+
     #[test]
     fn arrays_that_a_function_cannot_index_are_refused() {
         assert_eq!(indexable("for_indices", [[0, i32::MAX as u64]]), Ok(vec![[0, i32::MAX as u64]]));
         let refused = indexable("for_indices", [[0, 1], [0, 1 << 31]]).unwrap_err().to_string();
-        assert_eq!(refused, "for_indices: an array of 2147483648 items: a GPU expects 2^31 - 1 at most");
+        assert_eq!(refused, "for_indices: an array on a GPU needs 2147483648 items, the limit is 2147483647 items");
     }
 }
