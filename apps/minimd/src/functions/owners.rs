@@ -7,13 +7,13 @@ pub mod owner_functions {
     use minifenl::space::atomic::{self, AtomicF64, AtomicU32};
     use minifenl::space::{IndexFn, ItemFn, Reduction};
 
-    /// A coordinate after at most one edge of the box towards it.
+    /// Moves a coordinate towards the box, by one edge at most.
     pub fn wrapped(x: f64, edge: f64) -> f64 {
         let lifted = if x < 0.0 { x + edge } else { x };
         if lifted >= edge { lifted - edge } else { lifted }
     }
 
-    /// The part of an axis that owns a coordinate of the box.
+    /// Returns which of the `parts` along an axis owns a coordinate of the box.
     pub fn part(x: f64, edge: f64, parts: f64) -> usize {
         ((x / edge * parts) as usize).min(parts as usize - 1)
     }
