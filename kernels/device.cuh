@@ -69,6 +69,7 @@ template <class T> INLINE T smaller(T a, T b) { return b < a ? b : a; }
 template <class T> INLINE T larger(T a, T b) { return a < b ? b : a; }
 INLINE double smaller(double a, double b) { return fmin(a, b); }
 INLINE double larger(double a, double b) { return fmax(a, b); }
+INLINE double choose(double lead, double a, double b) { return lead >= 0 ? a : b; }
 template <class N> INLINE N powi(N a, int n) {
     N power = N(1);
     for (int i = n < 0 ? -n : n; i > 0; i--) power = power * a;
@@ -124,8 +125,10 @@ INLINE Dual tanh(const Dual& a) { double f = tanh(a.value); return a.chain(f, 1 
 INLINE Dual pow(const Dual& a, double b) { return a.chain(pow(a.value, b), b * pow(a.value, b - 1)); }
 INLINE Dual magnitude(const Dual& a) { return a.chain(fabs(a.value), signum(a.value)); }
 INLINE Dual signum(const Dual& a) { return Dual(signum(a.value)); }
-INLINE Dual smaller(const Dual& a, const Dual& b) { return a.value < b.value ? a : b; }
-INLINE Dual larger(const Dual& a, const Dual& b) { return a.value < b.value ? b : a; }
+// A NaN is neither, as for numbers without derivatives.
+INLINE Dual smaller(const Dual& a, const Dual& b) { return b.value <= smaller(a.value, b.value) ? b : a; }
+INLINE Dual larger(const Dual& a, const Dual& b) { return a.value >= larger(a.value, b.value) ? a : b; }
+INLINE Dual choose(const Dual& lead, const Dual& a, const Dual& b) { return lead.value >= 0 ? a : b; }
 
 // Coordinates, or a point, without derivatives.
 INLINE Array<Dual, 3> without_slopes(const Array<double, 3>& x) { return {{Dual(x[0]), Dual(x[1]), Dual(x[2])}}; }

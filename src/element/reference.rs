@@ -88,6 +88,9 @@ mod tests {
                 fn max(self, other: Self) -> Self {
                     if self.re < other.re { other } else { self }
                 }
+                fn choose(self, first: Self, second: Self) -> Self {
+                    if self.re >= 0.0 { first } else { second }
+                }
             }
         };
     }

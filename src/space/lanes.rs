@@ -47,6 +47,8 @@ pub trait Number:
     fn min(self, other: Self) -> Self;
     /// The larger number; the derivative is that of `self` where both are equal.
     fn max(self, other: Self) -> Self;
+    /// `first` where this number is 0 or larger, `second` elsewhere. What is not chosen may be infinite or NaN.
+    fn choose(self, first: Self, second: Self) -> Self;
 }
 
 /// The functions of a [`Number`] by a macro that applies a function of f64.
@@ -84,6 +86,10 @@ impl Number for f64 {
     #[inline(always)]
     fn max(self, other: Self) -> Self {
         f64::max(self, other)
+    }
+    #[inline(always)]
+    fn choose(self, first: Self, second: Self) -> Self {
+        if self >= 0.0 { first } else { second }
     }
 }
 
@@ -191,6 +197,13 @@ impl<const FUSED: bool, const WIDTH: usize> Number for Lanes<FUSED, f64, WIDTH> 
         }
         self
     }
+    #[inline(always)]
+    fn choose(self, mut first: Self, second: Self) -> Self {
+        for i in 0..WIDTH {
+            first.0[i] = self.0[i].choose(first.0[i], second.0[i]);
+        }
+        first
+    }
 }
 
 impl<const FUSED: bool, const WIDTH: usize> From<f64> for Lanes<FUSED, f64, WIDTH> {
@@ -255,6 +268,8 @@ mod tests {
         assert_eq!((a.tanh().0, a.abs().0, a.signum().0), (each(&f64::tanh), each(&f64::abs), each(&f64::signum)));
         assert_eq!((a.min(b).0, a.max(b).0), (each(&|x| x.min(0.5)), each(&|x| x.max(0.5))));
         assert_eq!(a.abs().powf(1.5).0, each(&|x| x.abs().powf(1.5)));
+        assert_eq!((a - b).choose(a, b * b).0, each(&|x| if x >= 0.5 { x } else { 0.25 }));
+        assert_eq!((0.0.choose(1.0, f64::NAN), f64::NAN.choose(f64::INFINITY, 2.0)), (1.0, 2.0));
     }
 
     #[test]

@@ -126,6 +126,7 @@ pub mod layered {
     fn bent<N: Number>(root: N, u: N) -> N {
         let (third, shifted) = (N::from(0.3), u - N::from(0.2));
         root.powf(1.25) * shifted.abs() + shifted.tanh().max(third) - u.min(third) * u.signum()
+            + shifted.choose(u * root, third)
     }
 
     impl Equation<2> for Layered {

@@ -11,7 +11,7 @@ const EXPECTED: &str = "no translation to CUDA: expected arithmetic, arrays, str
                         functions, `if`, `for` over a range, or `while`";
 
 /// Functions of numbers: methods in Rust, functions in CUDA.
-const FUNCTIONS: [(&str, &str); 17] = [
+const FUNCTIONS: [(&str, &str); 18] = [
     ("sqrt", "sqrt"),
     ("exp", "exp"),
     ("ln", "log"),
@@ -25,6 +25,7 @@ const FUNCTIONS: [(&str, &str); 17] = [
     ("powf", "pow"),
     ("min", "smaller"),
     ("max", "larger"),
+    ("choose", "choose"),
     ("mul_add", "fma"),
     ("times_plus", "times_plus"),
     ("recip", "recip"),

@@ -12,7 +12,7 @@
 //! | `for i in a..b`, `while`, `if`, `return`, `break`, `continue` | the same; `if` and blocks as values |
 //! | `+ - * / % ! && \|\|`, comparisons, `+=` and the like, `as` | the same |
 //! | `[a, b]`, `[a; n]`, indexing, `.map(\|x\| ...)`, `array::from_fn` | `Array<T, n>` |
-//! | `sqrt exp ln sin cos tan tanh abs signum powi powf min max mul_add recip` | functions of CUDA and of `kernels/device.cuh` |
+//! | `sqrt exp ln sin cos tan tanh abs signum powi powf min max choose mul_add recip` | functions of CUDA and of `kernels/device.cuh` |
 //! | `N::from(x)`, `f64::from(x)`, literals | conversions |
 //! | `&[f64]`, `&[u32]` | `Slice<const double>`, `Slice<const unsigned>`: an index out of range traps |
 //! | `&[AtomicF64]`, `&[AtomicU32]` | `Slice<double>`, `Slice<unsigned>`: an index out of range traps |

@@ -36,12 +36,11 @@ impl<N: Number> Dual<N> {
 }
 
 impl<N: Number> Dual<N> {
-    /// A value with the slopes of `self` where `lead` is positive, and those of `other` where it is negative.
+    /// A value with the slopes of `self` where `lead` is 0 or larger, and those of `other` elsewhere.
+    // Chosen, not weighted with 0 and 1: 0 times an infinite slope is NaN.
     #[inline(always)]
     fn select(self, other: Self, value: N, lead: N) -> Self {
-        let (half, sign) = (N::from(0.5), N::from(0.5) * lead.signum());
-        let slope = |i: usize| (half + sign) * self.slopes[i] + (half - sign) * other.slopes[i];
-        Dual { value, slopes: array::from_fn(slope) }
+        Dual { value, slopes: array::from_fn(|i| lead.choose(self.slopes[i], other.slopes[i])) }
     }
 }
 
@@ -129,12 +128,19 @@ impl<N: Number> Number for Dual<N> {
 
     #[inline(always)]
     fn min(self, other: Self) -> Self {
-        other.select(self, self.value.min(other.value), self.value - other.value)
+        let least = self.value.min(other.value);
+        other.select(self, least, least - other.value)
     }
 
     #[inline(always)]
     fn max(self, other: Self) -> Self {
-        self.select(other, self.value.max(other.value), self.value - other.value)
+        let largest = self.value.max(other.value);
+        self.select(other, largest, self.value - largest)
+    }
+
+    #[inline(always)]
+    fn choose(self, first: Self, second: Self) -> Self {
+        first.select(second, self.value.choose(first.value, second.value), self.value)
     }
 }
 
@@ -165,6 +171,21 @@ mod tests {
         let same = Dual::from(0.7);
         assert_eq!((x.max(same).slopes[2], same.max(x).slopes[2]), (1.0, 0.0));
         assert_eq!((x.min(same).slopes[2], same.min(x).slopes[2]), (0.0, 1.0));
+        close((x - half).choose(x * x, half), 0.49, 1.4);
+        close((half - x).choose(half, x * x), 0.49, 1.4);
         close(x.sqrt() + x, 0.7f64.sqrt() + 0.7, 0.5 / 0.7f64.sqrt() + 1.0);
+    }
+
+    #[test]
+    fn a_number_that_is_not_the_least_or_largest_has_no_effect() {
+        let (zero, five) = (Dual::variable(0.0, 2), Dual::variable(5.0, 2));
+        // Infinite with an infinite slope, and NaN with a slope of NaN.
+        let (infinite, nan) = (Dual::from(1.0) / zero, (-five).sqrt());
+        for found in [infinite.min(five), five.min(infinite), zero.ln().max(five), five.max(zero.ln())] {
+            assert_eq!(found, five);
+        }
+        for found in [nan.min(five), five.min(nan), nan.max(five), five.max(nan)] {
+            assert_eq!(found, five);
+        }
     }
 }

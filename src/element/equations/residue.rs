@@ -129,6 +129,12 @@ impl Number for Residue {
     fn max(self, other: Self) -> Self {
         Residue::noise(self.0 ^ Residue::noise(other.0, 13).0, 13).counted()
     }
+    /// A weighted mean, whose weight depends on the first number only: it is linear in the others, as the choice is.
+    fn choose(self, first: Self, second: Self) -> Self {
+        let weight = Residue::noise(self.0, 14);
+        let others = Residue((PRIME + 1 - weight.0) % PRIME).times(second);
+        Residue((weight.times(first).0 + others.0) % PRIME).counted()
+    }
 }
 
 #[cfg(test)]
@@ -146,5 +152,9 @@ mod tests {
         assert_eq!(of(5e-324) * of(2f64.powi(1023)), of(2f64.powi(-51)));
         assert!(of(1e-200) * of(1e-200) != Residue::ZERO && of(0.5).exp() == of(0.25 + 0.25).exp());
         assert_ne!(of(0.5).sin(), of(0.5).cos());
+        let (a, b, c) = (of(0.75), of(-2.5), of(0.1));
+        assert_eq!((a.choose(b, b), a.choose(b * c, c * c)), (b, a.choose(b, c) * c));
+        assert!(a.choose(b, c) != b && a.choose(b, c) != c && a.choose(b, c) != c.choose(b, a));
+        assert_eq!(operations(|| a.choose(b, c)), 1);
     }
 }

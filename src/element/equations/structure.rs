@@ -142,6 +142,17 @@ mod tests {
         }
     }
 
+    /// Conducts with |grad u|^2, and at least with the number.
+    struct Clamped(f64);
+
+    impl Equation<1> for Clamped {
+        fn weak<N: Number>(&self, _: [N; 3], [u]: [Field<N>; 1]) -> [Weak<N>; 1] {
+            let [a, b, c] = u.grad;
+            let k = (a * a + b * b + c * c).max(N::from(self.0));
+            [Weak { flux: u.grad.map(|slope| k * slope), source: N::from(0.0) }]
+        }
+    }
+
     fn nonzero_terms<E: Equation<D>, const D: usize>(equation: &E) -> [[u16; D]; D] {
         nonzero(&noise_slopes(&Alone(equation)))
     }
@@ -182,6 +193,7 @@ mod tests {
         assert!(is_symmetric(&Heat::new(2.5)) && is_symmetric(&Poisson { load: 3.0 }));
         assert!(is_symmetric(&Elasticity { lambda: 1.0, mu: 0.5, force: [1.0, 2.0, 3.0] }));
         assert!(is_symmetric(&Advection(0.0)) && !is_symmetric(&Advection(1e-3)));
+        assert!(is_symmetric(&Clamped(0.1)) && !has_value_terms(&Clamped(0.1)));
         assert!(is_symmetric(&OneWay(0.0)) && !is_symmetric(&OneWay(1.0)));
         assert!(
             has_value_terms(&Heat::new(2.5)) && has_value_terms(&Advection(1e-3)) && !has_value_terms(&Advection(0.0))
