@@ -71,10 +71,8 @@ impl Device {
         let mut all = u64::MAX;
         let threshold = PoolAttribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
         // SAFETY: the pool belongs to the device; the attribute is a 64-bit number.
-        checked(
-            unsafe { sys::cuMemPoolSetAttribute(self.pool()?, threshold, (&raw mut all).cast()).result() },
-            "cuMemPoolSetAttribute",
-        )
+        let done = unsafe { sys::cuMemPoolSetAttribute(self.pool()?, threshold, (&raw mut all).cast()).result() };
+        checked(done, "cuMemPoolSetAttribute")
     }
 
     /// Makes the context current on this thread, as every call into the driver requires.
@@ -129,10 +127,8 @@ impl Device {
     pub fn reset_peak(&self) -> Result<()> {
         let (mut zero, which) = (0u64, PoolAttribute::CU_MEMPOOL_ATTR_USED_MEM_HIGH);
         // SAFETY: as in `keep_pool_memory`.
-        checked(
-            unsafe { sys::cuMemPoolSetAttribute(self.pool()?, which, (&raw mut zero).cast()).result() },
-            "cuMemPoolSetAttribute",
-        )
+        let done = unsafe { sys::cuMemPoolSetAttribute(self.pool()?, which, (&raw mut zero).cast()).result() };
+        checked(done, "cuMemPoolSetAttribute")
     }
 
     fn pool(&self) -> Result<sys::CUmemoryPool> {
@@ -143,10 +139,8 @@ impl Device {
     fn pool_attribute(&self, which: PoolAttribute) -> Result<u64> {
         let mut bytes = 0u64;
         // SAFETY: as in `keep_pool_memory`.
-        checked(
-            unsafe { sys::cuMemPoolGetAttribute(self.pool()?, which, (&raw mut bytes).cast()).result() },
-            "cuMemPoolGetAttribute",
-        )?;
+        let done = unsafe { sys::cuMemPoolGetAttribute(self.pool()?, which, (&raw mut bytes).cast()).result() };
+        checked(done, "cuMemPoolGetAttribute")?;
         Ok(bytes)
     }
 }

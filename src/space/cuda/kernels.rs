@@ -75,10 +75,8 @@ impl Function {
         if shared > 48 << 10 {
             let which = Attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
             // SAFETY: the handle is of a loaded module.
-            checked(
-                unsafe { result::function::set_function_attribute(self.handle, which, shared as i32) },
-                "cuFuncSetAttribute",
-            )?;
+            let done = unsafe { result::function::set_function_attribute(self.handle, which, shared as i32) };
+            checked(done, "cuFuncSetAttribute")?;
         }
         // SAFETY: as above.
         let blocks =

@@ -38,10 +38,8 @@ impl Stream {
         device.bind()?;
         let (mut least, mut greatest) = (0, 0);
         // SAFETY: writes two numbers.
-        checked(
-            unsafe { sys::cuCtxGetStreamPriorityRange(&mut least, &mut greatest).result() },
-            "cuCtxGetStreamPriorityRange",
-        )?;
+        let done = unsafe { sys::cuCtxGetStreamPriorityRange(&mut least, &mut greatest).result() };
+        checked(done, "cuCtxGetStreamPriorityRange")?;
         before("cuStreamCreateWithPriority")?;
         let handle = result::stream::create_with_priority(result::stream::StreamKind::NonBlocking, greatest);
         Ok(Stream { device, handle: made(handle, "cuStreamCreateWithPriority")? })

@@ -89,10 +89,8 @@ impl Streams for Cuda {
         from.stream = self.stream.clone();
         if !from.is_empty() {
             // SAFETY: inside the array, as checked; the copy holds the host memory until it is done.
-            checked(
-                unsafe { result::memcpy_htod_async(to.address(), &from, self.stream.handle) },
-                "cuMemcpyHtoDAsync",
-            )?;
+            let done = unsafe { result::memcpy_htod_async(to.address(), &from, self.stream.handle) };
+            checked(done, "cuMemcpyHtoDAsync")?;
         }
         Ok(Copying { arrived: self.record()?, host: from })
     }
@@ -103,10 +101,8 @@ impl Streams for Cuda {
         to.stream = self.stream.clone();
         if !to.is_empty() {
             // SAFETY: as above.
-            checked(
-                unsafe { result::memcpy_dtoh_async(&mut to, from.address(), self.stream.handle) },
-                "cuMemcpyDtoHAsync",
-            )?;
+            let done = unsafe { result::memcpy_dtoh_async(&mut to, from.address(), self.stream.handle) };
+            checked(done, "cuMemcpyDtoHAsync")?;
         }
         Ok(Copying { arrived: self.record()?, host: to })
     }

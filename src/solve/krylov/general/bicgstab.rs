@@ -23,7 +23,7 @@ pub(super) fn bicgstab<S: Blas>(
     vectors: &mut [Array<S, f64>],
     observe: &mut dyn FnMut(usize, f64),
 ) -> Result<()> {
-    solve.from_starts(vectors, |solve, vectors| solve.iterate(vectors, observe))
+    solve.restarted(vectors, |solve, vectors| solve.iterate(vectors, observe))
 }
 
 impl<S: Blas> Solve<'_, '_, S> {

@@ -26,7 +26,7 @@ pub(super) fn minres<S: Blas>(
     observe: &mut dyn FnMut(usize, f64),
 ) -> Result<()> {
     let mut longest = 0.0;
-    solve.from_starts(vectors, |solve, vectors| solve.lanczos(vectors, &mut longest, observe))
+    solve.restarted(vectors, |solve, vectors| solve.lanczos(vectors, &mut longest, observe))
 }
 
 impl<S: Blas> Solve<'_, '_, S> {

@@ -56,7 +56,7 @@ impl<'a, 'x, S: Blas> Solve<'a, 'x, S> {
     }
 
     /// Solves with K vectors, of which the first one holds b - A x: calls `iterate` from x again until b - A x has reached the target.
-    fn from_starts<const K: usize>(
+    fn restarted<const K: usize>(
         &mut self,
         vectors: &mut [Array<S, f64>],
         mut iterate: impl FnMut(&mut Self, &mut [&mut Slice<S, f64>; K]) -> Result<()>,
