@@ -206,6 +206,15 @@ mod tests {
         }
     }
 
+    /// Eight hubs, each joined twice to 300 nodes: 601 slots for 301 columns.
+    #[test]
+    fn free_slots_of_long_rows_are_not_counted() {
+        let nodes = (0..8).flat_map(|hub| (8..308).flat_map(move |node| [hub, node, hub, node])).collect();
+        let elem_node = ElemNode::new(nodes, 2, 308).unwrap();
+        let [map, sort] = [Strategy::Map, Strategy::Sort].map(|by| graph(&Serial, &elem_node, 308, by).unwrap());
+        assert!(map.crs == sort.crs && map.elem == sort.elem);
+    }
+
     /// Room for each insert: no mesh of any element type on any number of ranks fails to insert.
     #[test]
     fn no_insert_fails_on_any_element_type_and_number_of_ranks() {
