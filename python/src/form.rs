@@ -3,7 +3,7 @@
 use crate::errors::exception;
 use crate::mesh::{Elements, Mesh};
 use crate::pattern;
-use crate::text::{self, Job, Names, TextAssembly};
+use crate::text::{self, Names, Task, TextAssembly};
 use crate::threads::Pool;
 use minifenl::element::equations::GivenEquation;
 use minifenl::fill::{Given, GivenAssembly, Parts, Strategy};
@@ -45,17 +45,17 @@ impl Assembly {
         space: &Threads,
         mesh: &Elements,
         unknowns: &[f64],
-        given: (&[Given<'_>], bool),
-        job: Job<'_>,
+        given: &[Given<'_>],
+        task: Task<'_>,
     ) -> Result<()> {
         let coord = &mesh.node_coord;
-        match (self, job) {
-            (Assembly::Text(assembly), job) => assembly(space, coord, unknowns, given, job),
-            (Assembly::Named(assembly), Job::Assemble(parts)) => {
-                assembly.assemble(space, coord, unknowns, given.0, parts)
+        match (self, task) {
+            (Assembly::Text(assembly), task) => assembly(space, coord, unknowns, given, task),
+            (Assembly::Named(assembly), Task::Assemble(parts)) => {
+                assembly.assemble(space, coord, unknowns, given, parts)
             }
-            (Assembly::Named(assembly), Job::Multiply { x, fixed, y }) => {
-                assembly.multiply(space, coord, unknowns, given.0, (x, fixed), y)
+            (Assembly::Named(assembly), Task::Multiply { x, fixed, y }) => {
+                assembly.multiply(space, coord, unknowns, given, (x, fixed), y)
             }
         }
     }
@@ -143,7 +143,7 @@ impl Form {
         mut residual: PyReadwriteArray1<'_, f64>,
     ) -> PyResult<()> {
         let (values, residual) = (values.as_slice_mut()?, residual.as_slice_mut()?);
-        self.run(py, &fields, unknowns.as_slice()?, Job::Assemble(Parts::Values(values, residual)))
+        self.run(py, &fields, unknowns.as_slice()?, Task::Assemble(Parts::Values(values, residual)))
     }
 
     /// Overwrites y with the matrix at the unknowns times x, without storing it; unknowns whose item of `fixed` is not 0 have rows and
@@ -158,7 +158,7 @@ impl Form {
         mut y: PyReadwriteArray1<'_, f64>,
     ) -> PyResult<()> {
         let (x, fixed, y) = (x.as_slice()?, fixed.as_slice()?, y.as_slice_mut()?);
-        self.run(py, &fields, unknowns.as_slice()?, Job::Multiply { x, fixed, y: &mut *y })?;
+        self.run(py, &fields, unknowns.as_slice()?, Task::Multiply { x, fixed, y: &mut *y })?;
         for (y, (&x, _)) in y.iter_mut().zip(x.iter().zip(fixed)).filter(|(_, (_, fixed))| **fixed != 0) {
             *y = x;
         }
@@ -167,17 +167,15 @@ impl Form {
 }
 
 impl Form {
-    fn run(&self, py: Python<'_>, fields: &[GivenArray<'_>], unknowns: &[f64], job: Job<'_>) -> PyResult<()> {
+    fn run(&self, py: Python<'_>, fields: &[GivenArray<'_>], unknowns: &[f64], task: Task<'_>) -> PyResult<()> {
         let threads = self.pool.threads()?;
-        let mut is_constant = true;
         let mut of_call = Vec::with_capacity(fields.len());
         for (place, field) in fields {
-            is_constant &= matches!(&**place, "constant" | "elements");
             of_call.push(given(place, field.as_slice()?).map_err(exception)?);
         }
         let done = py.detach(|| {
             let mut assembly = self.assembly.lock().unwrap_or_else(PoisonError::into_inner);
-            assembly.run(&threads, &self.mesh, unknowns, (&of_call, is_constant), job)
+            assembly.run(&threads, &self.mesh, unknowns, &of_call, task)
         });
         done.map_err(exception)
     }

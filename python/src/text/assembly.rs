@@ -10,7 +10,7 @@ use minifenl::space::Threads;
 use minifenl::{Error, Result};
 
 /// What is computed of an equation.
-pub enum Job<'a> {
+pub enum Task<'a> {
     Assemble(Parts<'a>),
     /// The derivative times x, of which fixed items are read as 0.
     Multiply {
@@ -20,9 +20,8 @@ pub enum Job<'a> {
     },
 }
 
-/// Does a job with coordinates, unknowns `[node][component]` and given fields; the flag says whether each of these is constant in each
-/// element.
-pub type TextAssembly = dyn FnMut(&Threads, &[[f64; 3]], &[f64], (&[Given<'_>], bool), Job<'_>) -> Result<()> + Send;
+/// Does a task with coordinates, unknowns `[node][component]` and given fields.
+pub type TextAssembly = dyn FnMut(&Threads, &[[f64; 3]], &[f64], &[Given<'_>], Task<'_>) -> Result<()> + Send;
 
 /// Evaluates `build!(arguments, nodes)` with the nodes of a volume.
 macro_rules! on_volume {
@@ -79,7 +78,8 @@ fn of_element<const D: usize, const NN: usize, const ND: usize>(
         ElementType::Tet4 if program.is_constant() => Some(BasisTables::with_rule(element, &centre)?),
         _ => None,
     };
-    Ok(Box::new(move |space, coords, unknowns, (given, is_constant), job| {
+    Ok(Box::new(move |space, coords, unknowns, given, task| {
+        let is_constant = given.iter().all(Given::is_constant_in_elements);
         let tables = one_point.as_ref().filter(|_| is_constant).unwrap_or(&tables);
         let unknowns = unknowns.as_chunks::<D>().0;
         macro_rules! with_fields {
@@ -88,9 +88,9 @@ fn of_element<const D: usize, const NN: usize, const ND: usize>(
                 let given = std::array::from_fn(|k| given.get(k).copied().unwrap_or(Given::constant(&0.0)));
                 let with = WithGiven::<Program, $count> { equation: &program, given };
                 let kernel = EquationKernel::<D, NN, ND>::with_given(&with, tables, &elem_node, coords, unknowns)?;
-                match job {
-                    Job::Assemble(parts) => fill.assemble_parts(space, &kernel, Sum::Overwrite, parts),
-                    Job::Multiply { x, fixed, y } => {
+                match task {
+                    Task::Assemble(parts) => fill.assemble_parts(space, &kernel, Sum::Overwrite, parts),
+                    Task::Multiply { x, fixed, y } => {
                         let product = ElementProduct::new(&kernel, fill.elem_node(), x, fixed)?;
                         fill.assemble_parts(space, &product, Sum::Overwrite, Parts::Residual(y))
                     }

@@ -16,6 +16,6 @@ mod names;
 mod parser;
 mod program;
 
-pub use assembly::{Job, TextAssembly, plan};
+pub use assembly::{Task, TextAssembly, plan};
 pub use names::Names;
 pub use parser::program;

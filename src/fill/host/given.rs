@@ -39,6 +39,11 @@ impl<'a> Given<'a> {
         Given { place: GivenPlace::POINTS, values }
     }
 
+    /// Whether the field has one value per element, or everywhere.
+    pub fn is_constant_in_elements(&self) -> bool {
+        matches!(self.place.at, Place::Elements)
+    }
+
     /// Refuses a field of another length than the mesh needs.
     pub(in crate::fill::host) fn check(
         &self,
@@ -78,5 +83,19 @@ impl<'a> Given<'a> {
                 sums
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_of_nodes_and_points_vary_in_elements() {
+        let (values, unknowns) = ([1.0; 8], [[1.0; 2]; 4]);
+        assert!(Given::constant(&values[0]).is_constant_in_elements());
+        assert!(Given::elements(&values).is_constant_in_elements());
+        let others = [Given::nodes(&values), Given::component(&unknowns, 1), Given::points(&values)];
+        assert!(!others.iter().any(Given::is_constant_in_elements));
     }
 }
