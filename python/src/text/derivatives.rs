@@ -4,7 +4,7 @@ use super::program::{At, Builder, Derivative, Function, Op, Program};
 
 /// Returns the program of flux and source, `terms`, with those of their derivatives that are not zero.
 ///
-/// A derivative is exact but where `abs`, `min` and `max` have none; there it is one of those on both sides.
+/// Exact, except at kinks of `abs`, `min` and `max`, where it is the derivative of one side.
 pub fn derivatives(mut builder: Builder, mut terms: Vec<[At; 4]>) -> Program {
     let (mut derivatives, count) = (vec![], builder.ops().len());
     for d in 0..terms.len() {
@@ -54,8 +54,14 @@ fn by(builder: &mut Builder, count: usize, variable: Op) -> Vec<Option<At>> {
                 };
                 above.map(|above| builder.push(Op::Divide(above, b)))
             }
-            Op::Min(a, b) => select(builder, [b, a], [of(b), of(a)], [a, b]),
-            Op::Max(a, b) => select(builder, [a, b], [of(a), of(b)], [a, b]),
+            Op::Min(a, b) => {
+                let lead = builder.push(Op::Subtract(at as At, b));
+                choose(builder, lead, [of(b), of(a)])
+            }
+            Op::Max(a, b) => {
+                let lead = builder.push(Op::Subtract(a, at as At));
+                choose(builder, lead, [of(a), of(b)])
+            }
             Op::Power(a, exponent) => of(a).map(|da| {
                 let exponent = f64::from_bits(exponent);
                 let power = builder.push(Op::Power(a, (exponent - 1.0).to_bits()));
@@ -67,6 +73,7 @@ fn by(builder: &mut Builder, count: usize, variable: Op) -> Vec<Option<At>> {
                 let slope = of_function(builder, function, a, at as At);
                 builder.push(Op::Multiply(slope, da))
             }),
+            Op::Choose(lead, a, b) => choose(builder, lead, [of(a), of(b)]),
             Op::Constant(_) | Op::X(_) | Op::Value(_) | Op::Slope(..) | Op::Given(_) | Op::GivenSlope(..) => None,
         };
         slopes.push(slope);
@@ -108,18 +115,12 @@ fn of_function(builder: &mut Builder, function: Function, a: At, at: At) -> At {
     }
 }
 
-/// The slope of the first where a > b, and of the second where a < b.
-fn select(builder: &mut Builder, which: [At; 2], slopes: [Option<At>; 2], [a, b]: [At; 2]) -> Option<At> {
-    if which[0] == which[1] {
+/// The first slope where `lead` is 0 or larger, else the second.
+// Chosen, not weighted with 0 and 1: 0 times an infinite slope is NaN.
+fn choose(builder: &mut Builder, lead: At, slopes: [Option<At>; 2]) -> Option<At> {
+    if slopes[0] == slopes[1] {
         return slopes[0];
     }
-    if slopes == [None; 2] {
-        return None;
-    }
-    let (lead, half) = (builder.push(Op::Subtract(a, b)), builder.constant(0.5));
-    let sign = builder.push(Op::Of(Function::Sign, lead));
-    let sign = builder.push(Op::Multiply(half, sign));
-    let weights = [builder.push(Op::Add(half, sign)), builder.push(Op::Subtract(half, sign))];
-    let [first, second] = [0, 1].map(|k| slopes[k].map(|slope| builder.push(Op::Multiply(weights[k], slope))));
-    sum(builder, first, second)
+    let [first, second] = slopes.map(|slope| slope.unwrap_or_else(|| builder.constant(0.0)));
+    Some(builder.push(Op::Choose(lead, first, second)))
 }

@@ -1,6 +1,6 @@
 //! A program as an equation: its operations at a point.
 
-use super::program::{Function, Op, Program};
+use super::program::{Op, Program};
 use minifenl::element::equations::{EquationAt, Field, Point, Slope, Weak};
 use minifenl::space::lanes::Number;
 use smallvec::SmallVec;
@@ -12,7 +12,7 @@ type Results<N> = SmallVec<[N; 64]>;
 // Inlined into code that is compiled for the vectors of the processor, without closures, which LLVM may leave as calls.
 #[inline(always)]
 fn run<N: Number, const D: usize, const K: usize>(ops: &[Op], at: &Point<N, K>, u: &[Field<N>; D]) -> Results<N> {
-    let mut results = Results::<N>::new();
+    let mut results = Results::<N>::with_capacity(ops.len());
     macro_rules! of {
         ($at:expr) => {
             results[$at as usize]
@@ -34,14 +34,8 @@ fn run<N: Number, const D: usize, const K: usize>(ops: &[Op], at: &Point<N, K>, 
             Op::Min(a, b) => of!(a).min(of!(b)),
             Op::Max(a, b) => of!(a).max(of!(b)),
             Op::Power(a, exponent) => of!(a).powf(f64::from_bits(exponent)),
-            Op::Of(Function::Sin, a) => of!(a).sin(),
-            Op::Of(Function::Cos, a) => of!(a).cos(),
-            Op::Of(Function::Exp, a) => of!(a).exp(),
-            Op::Of(Function::Log, a) => of!(a).ln(),
-            Op::Of(Function::Sqrt, a) => of!(a).sqrt(),
-            Op::Of(Function::Tanh, a) => of!(a).tanh(),
-            Op::Of(Function::Abs, a) => of!(a).abs(),
-            Op::Of(Function::Sign, a) => of!(a).signum(),
+            Op::Of(function, a) => function.of(of!(a)),
+            Op::Choose(lead, a, b) => of!(lead).choose(of!(a), of!(b)),
         };
         results.push(found);
     }

@@ -24,7 +24,7 @@ impl Word {
     }
 }
 
-/// `**` precedes `*`, of which it begins with.
+/// `**` stands before `*`, with which it begins.
 const SIGNS: [&str; 10] = ["**", "+", "-", "*", "/", "(", ")", "[", "]", ","];
 
 /// Returns the error at a column, counted in characters from 1.

@@ -1,5 +1,6 @@
 //! Expressions as one list of operations, each of which reads results of earlier ones.
 
+use minifenl::space::lanes::Number;
 use std::collections::HashMap;
 
 /// Index of an operation's result.
@@ -17,6 +18,23 @@ pub enum Function {
     Abs,
     /// 1 with the sign of the number.
     Sign,
+}
+
+impl Function {
+    /// The function of a number.
+    #[inline(always)]
+    pub fn of<N: Number>(self, number: N) -> N {
+        match self {
+            Function::Sin => number.sin(),
+            Function::Cos => number.cos(),
+            Function::Exp => number.exp(),
+            Function::Log => number.ln(),
+            Function::Sqrt => number.sqrt(),
+            Function::Tanh => number.tanh(),
+            Function::Abs => number.abs(),
+            Function::Sign => number.signum(),
+        }
+    }
 }
 
 /// An operation. Constants are kept as bits, by which they are compared.
@@ -43,20 +61,23 @@ pub enum Op {
     /// Power by a constant exponent, its bits.
     Power(At, u64),
     Of(Function, At),
+    /// The second where the first is 0 or larger, else the third.
+    Choose(At, At, At),
 }
 
 impl Op {
     /// Operations whose results it reads.
-    fn operands(self) -> [Option<At>; 2] {
+    fn operands(self) -> [Option<At>; 3] {
         match self {
-            Op::Constant(_) | Op::X(_) | Op::Value(_) | Op::Slope(..) | Op::Given(_) | Op::GivenSlope(..) => [None; 2],
-            Op::Negate(a) | Op::Power(a, _) | Op::Of(_, a) => [Some(a), None],
+            Op::Constant(_) | Op::X(_) | Op::Value(_) | Op::Slope(..) | Op::Given(_) | Op::GivenSlope(..) => [None; 3],
+            Op::Negate(a) | Op::Power(a, _) | Op::Of(_, a) => [Some(a), None, None],
             Op::Add(a, b)
             | Op::Subtract(a, b)
             | Op::Multiply(a, b)
             | Op::Divide(a, b)
             | Op::Min(a, b)
-            | Op::Max(a, b) => [Some(a), Some(b)],
+            | Op::Max(a, b) => [Some(a), Some(b), None],
+            Op::Choose(lead, a, b) => [Some(lead), Some(a), Some(b)],
         }
     }
 
@@ -72,6 +93,7 @@ impl Op {
             Op::Divide(a, b) => Op::Divide(to(a), to(b)),
             Op::Min(a, b) => Op::Min(to(a), to(b)),
             Op::Max(a, b) => Op::Max(to(a), to(b)),
+            Op::Choose(lead, a, b) => Op::Choose(to(lead), to(a), to(b)),
             leaf => leaf,
         }
     }
@@ -119,7 +141,7 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// Returns the result of an operation. Arithmetic of constants is a constant, and what adds 0 or multiplies by 1 is left out.
+    /// Returns the result of an operation. An operation of constants is a constant, and what adds 0 or multiplies by 1 is left out.
     pub fn push(&mut self, op: Op) -> At {
         let is = |at: At, number: f64| self.known(at) == Some(number);
         let op = match op {
@@ -165,6 +187,10 @@ impl Builder {
             Op::Subtract(a, b) => self.known(a)? - self.known(b)?,
             Op::Multiply(a, b) => self.known(a)? * self.known(b)?,
             Op::Divide(a, b) => self.known(a)? / self.known(b)?,
+            Op::Min(a, b) => self.known(a)?.min(self.known(b)?),
+            Op::Max(a, b) => self.known(a)?.max(self.known(b)?),
+            Op::Power(a, exponent) => self.known(a)?.powf(f64::from_bits(exponent)),
+            Op::Of(function, a) => function.of(self.known(a)?),
             _ => return None,
         })
     }
