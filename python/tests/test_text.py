@@ -226,6 +226,11 @@ def test_errors_name_the_column(text, message):
         ({"source": "u * k"}, ValueError, "unknown name `k`"),
         ({"source": "u", "k": 1.0}, ValueError, "k: is in no expression"),
         ({"source": "u", "u": 1.0}, ValueError, "u: names two things"),
+        ({"source": {"a": "a + u"}, "u": 1.0}, ValueError, "u: is an argument of assemble"),
+        ({"source": "u * out", "out": 1.0}, ValueError, "out: is an argument of assemble"),
+        ({"flux": ""}, ValueError, "flux, source: are empty"),
+        ({"flux": {}}, ValueError, "flux, source: are empty"),
+        ({"flux": {"a": ""}, "source": {"b": ""}}, ValueError, "flux, source: are empty"),
         ({"source": "u", "x": 1.0}, ValueError, "x: expected a name that has no other meaning"),
         ({"source": "u", "grad_k": 1.0}, ValueError, "grad_k: expected a name"),
         ({"source": "k * u", "k": np.ones(5)}, ValueError, r"k: has shape \(5,\), expected one of \(\), \(27,\), \(48,\), \(48, 4\)"),
@@ -262,6 +267,9 @@ def test_shapes_that_say_two_things_are_refused():
 
 FORM = Form(MESH, source="k * u", k=1.0)
 
+
+def test_a_form_says_what_it_is():
+    assert repr(FORM) == "<Form of an equation as text on 48 tet4 with 27 unknowns>"
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,8 @@ class Form:
 
     - ``u``, ``grad_u``, the coordinates ``x`` and the coefficients by their names; ``grad_k`` of a coefficient ``k`` per node;
     - numbers and vectors of three, ``[a, b, c]``, whose items are ``x[0]`` to ``x[2]``; ``pi``;
-    - ``+ - * / **``, ``sin cos exp log sqrt tanh abs min max`` of numbers and ``dot`` of two vectors.
+    - ``+ - * / **``, ``sin cos exp log sqrt tanh abs min max`` of numbers and ``dot`` of two vectors. A power whose exponent is not a
+      number in the text, such as a coefficient, needs a positive base: ``u**k`` is ``exp(k * log(u))``.
 
     A matrix is the exact derivative. One of ``flux`` and ``source`` may be left out. Two or three unknowns per node have
     dicts: ``source={"a": "a - b", "b": "b - a"}``; unknown c at node m is ``u[dofs m + c]``, in the order in which the dicts name them.
@@ -186,7 +187,7 @@ class Form:
         scipy.sparse.linalg.LinearOperator, (n, n)
             A product computes all elements anew, on the threads of the form. ``poisson``, ``heat`` and ``elasticity`` with numbers as
             coefficients integrate the product itself; all others compute and multiply the element matrices, which takes as long as an
-            assembly and is worth it where the matrix has no room. Symmetric if the matrix is; of other matrices there is no transpose.
+            assembly and is worth it where the matrix has no room. An equation as text has no transpose.
         """
         mask = np.zeros(self.shape[0], np.uint8)
         if fixed is not None:
@@ -241,8 +242,8 @@ class Form:
         shapes = [(), (elems,)] if components == 1 else [(components,), (elems, components)]
         if value.shape not in shapes:
             raise ValueError(f"{name}: has shape {value.shape}, expected {shapes[0]} or {shapes[1]}")
-        # Components are arrays of their own. A copy: the caller may change his array.
+        # Components are arrays of their own. A copy, as the caller may change the array.
         return np.array(value.reshape(-1) if components == 1 else np.atleast_2d(value).T, order="C")
 
     def __repr__(self):
-        return f"<Form of {self.equation} on {len(self.mesh.cells)} {self.mesh.element} with {self.shape[0]} unknowns>"
+        return f"<Form of {self.equation or 'an equation as text'} on {len(self.mesh.cells)} {self.mesh.element} with {self.shape[0]} unknowns>"

@@ -6,7 +6,6 @@ from ._arrays import reals
 from ._minifenl import Form as _Form
 
 
-
 class TextEquation:
     """Flux and source of each unknown as text, and the coefficients that they name."""
 
@@ -14,9 +13,14 @@ class TextEquation:
         texts = {"flux": flux, "source": source}
         self.unknowns = _unknowns(texts)
         self.dofs, self._mesh = len(self.unknowns), mesh
+        for name in ("out", "u"):
+            if name in coefficients and name not in self.unknowns:
+                raise ValueError(f"{name}: is an argument of assemble; expected another name")
         self._fields = {name: self._field(name, given, None) for name, given in coefficients.items()}
         components = [(name, components) for name, (components, _, _) in self._fields.items()]
         of_unknowns = [[_text(texts[kind], name) for name in self.unknowns] for kind in texts]
+        if not any(map(any, of_unknowns)):
+            raise ValueError("flux, source: are empty; expected one text at least")
         self.form = _Form.of_text(mesh._mesh, self.unknowns, *of_unknowns, components, threads)
         # Whether gradients of coefficients are read, by coefficient.
         reads, self._differentiated = iter(self.form.gradients), set()
@@ -40,7 +44,7 @@ class TextEquation:
         return [(place, array) for _, place, arrays in fields.values() for array in arrays]
 
     def _field(self, name, given, components):
-        """Components of a coefficient, where its values are, and an array per component: copies, as the caller may change his."""
+        """Components of a coefficient, where its values are, and an array per component: copies, as the caller may change the arrays."""
         value, mesh = reals(name, given), self._mesh
         nodes, elems = len(mesh.points), len(mesh.cells)
         shapes = {"constant": (), "nodes": (nodes,), "elements": (elems,), "points": (elems, mesh._mesh.points_per_elem)}
