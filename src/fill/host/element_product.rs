@@ -161,7 +161,10 @@ mod tests {
             |x: &[f64], fixed: &[u8]| ElementProduct::new(&kernel, fill.elem_node(), x, fixed).unwrap_err().to_string();
         assert!(refused(&x[1..], &[]).contains("`x`") && refused(&x, &fixed[1..]).contains("`fixed`"));
 
-        let tables_of = |elems: usize, dofs: usize| ElemNode::new(vec![0; elems * dofs], dofs, 2 * count).unwrap();
+        let tables_of = |elems: usize, dofs: usize| {
+            let each = (0..elems).flat_map(|_| 0..dofs as u32).collect();
+            ElemNode::new(each, dofs, 2 * count).unwrap()
+        };
         for (other, array) in [(tables_of(1, 12), "`elem_dof`"), (tables_of(8, 6), "`elem_dof (dofs per element)`")] {
             let product = ElementProduct::new(&kernel, &other, &x, &[]).unwrap();
             let refused = product.evaluator(Wanted { matrix: false, residual: true }, 0..8).err().unwrap().to_string();
