@@ -165,7 +165,7 @@ impl Parser<'_> {
             return Ok(Value::Number(self.builder.constant(std::f64::consts::PI)));
         }
         if name == "x" {
-            return Ok(self.builder.vector(|axis| Op::X(axis)));
+            return Ok(self.builder.vector(Op::X));
         }
         if let Some(c) = self.names.unknown(name) {
             return Ok(Value::Number(self.builder.push(Op::Value(c))));
