@@ -6,7 +6,9 @@ use crate::blas::Blas;
 use crate::space::Threads;
 #[cfg(feature = "cuda")]
 use crate::space::cuda::Cuda;
-use crate::sparse::{CrsGraph, CrsMatrix, GraphOf, Lanes, MatrixOf, Operator};
+#[cfg(feature = "cuda")]
+use crate::sparse::GraphOf;
+use crate::sparse::{CrsGraph, CrsMatrix, Lanes, MatrixOf, Operator};
 use std::fmt::Debug;
 use std::sync::Arc;
 
