@@ -206,11 +206,11 @@ mod tests {
         }
     }
 
-    /// Eight hubs, each joined twice to 300 nodes: 601 slots for 301 columns.
+    /// Eight hubs, each joined twice to 300 of 1000 nodes: 601 slots for 301 columns.
     #[test]
     fn free_slots_of_long_rows_are_not_counted() {
         let nodes = (0..8).flat_map(|hub| (8..308).flat_map(move |node| [hub, node, hub, node])).collect();
-        let elem_node = ElemNode::new(nodes, 2, 308).unwrap();
+        let elem_node = ElemNode::new(nodes, 2, 1000).unwrap();
         let [map, sort] = [Strategy::Map, Strategy::Sort].map(|by| graph(&Serial, &elem_node, 308, by).unwrap());
         assert!(map.crs == sort.crs && map.elem == sort.elem);
     }
