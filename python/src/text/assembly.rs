@@ -12,7 +12,7 @@ use minifenl::{Error, Result};
 /// What is computed of an equation.
 pub enum Task<'a> {
     Assemble(Parts<'a>),
-    /// The derivative times x, of which fixed items are read as 0.
+    /// The Jacobian times x; fixed items of x count as 0.
     Multiply {
         x: &'a [f64],
         fixed: &'a [u8],

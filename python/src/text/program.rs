@@ -1,4 +1,4 @@
-//! Expressions as one list of operations, each of which reads results of earlier ones.
+//! Expressions as a list of operations in the order of their evaluation.
 
 use minifenl::space::lanes::Number;
 use std::collections::HashMap;

@@ -65,7 +65,7 @@ fn bind<'a, E: EquationAt<D, K>, const D: usize, const K: usize>(
 /// What is computed of an equation.
 enum Task<'a> {
     Assemble(Parts<'a>),
-    /// The derivative times x, of which fixed items are read as 0.
+    /// The Jacobian times x; fixed items of x count as 0.
     Multiply {
         x: &'a [f64],
         fixed: &'a [u8],

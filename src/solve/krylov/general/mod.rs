@@ -55,7 +55,7 @@ impl<'a, 'x, S: Blas> Solve<'a, 'x, S> {
         Ok(self.info.reason == Reason::Zero)
     }
 
-    /// Solves with K vectors, of which the first one holds b - A x: calls `iterate` from x again until b - A x has reached the target.
+    /// Calls `iterate` from x again until b - A x has reached the target. The first of the K vectors holds b - A x.
     fn restarted<const K: usize>(
         &mut self,
         vectors: &mut [Array<S, f64>],
