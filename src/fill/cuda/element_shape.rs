@@ -11,8 +11,8 @@ const LARGEST_TILE: usize = 8;
 const LARGEST_OF_SEVERAL: usize = 7;
 /// Most entries of a matrix that a thread sums beside everything else; 64 spilled registers.
 const LARGEST_FUSED: usize = 36;
-/// Most elements per block at the points: half a warp reads neighbouring elements.
-const LARGEST_GROUP: usize = 16;
+/// Most elements per block at the points: a warp evaluates one point of neighbouring elements.
+const LARGEST_GROUP: usize = 32;
 /// Layers of nodes, and of points, of a triquadratic hexahedron along each axis.
 const HEX27_LAYERS: usize = 3;
 /// Bytes of static shared memory per block.
@@ -87,7 +87,7 @@ impl ElementShape {
     /// Elements whose nodes a block keeps beside the tables.
     pub fn group(&self) -> usize {
         let fits = |group: &usize| self.table_bytes() + self.nodal_bytes(*group) <= SHARED;
-        [LARGEST_GROUP, LARGEST_GROUP / 2, LARGEST_GROUP / 4].into_iter().find(fits).unwrap_or(1)
+        [1, 2, 4, 8].into_iter().map(|part| LARGEST_GROUP / part).find(fits).unwrap_or(1)
     }
 
     /// Bytes of the tables, those of layers included.
