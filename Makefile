@@ -116,13 +116,11 @@ $(PYTHON):
 lint: setup $(TYPOS) ## format, clippy, documentation, spelling, layers
 	cargo fmt --all --check
 	cargo clippy -q --workspace --all-targets -- -D warnings
-	cargo clippy -q --all-targets --features mpi,faults -- -D warnings
+	cargo clippy -q -p minifenl -p minifenl-scaling -p minifenl-minimd --all-targets --features $(TESTED) -- -D warnings
 	cargo clippy -q --all-targets --no-default-features -- -D warnings
 	for features in complex,dashmap,sprs cuda; do \
 	    cargo clippy -q --lib --no-default-features --features $$features -- -D warnings; done
 	cargo clippy -q -p minifenl-contractions --all-targets --no-default-features -- -D warnings
-	cargo clippy -q -p minifenl-scaling --all-targets --features mpi -- -D warnings
-	cargo clippy -q -p minifenl-minimd --all-targets --features mpi -- -D warnings
 	RUSTDOCFLAGS=-Dwarnings cargo doc -q --no-deps --lib
 	$(TYPOS)
 	cargo test -q -p minifenl-layers
