@@ -9,9 +9,14 @@ use crate::thread_ranks::on_ranks;
 use minifenl::Error;
 use minifenl::comm::{Communicator, Solo};
 use minifenl::contraction::Sum;
-use minifenl::fill::{Coo, DistributedCoo, ElementIndices};
+use minifenl::element::ElementType;
+use minifenl::fill::{Coo, DistributedCoo, ElementIndices, Fill, Strategy, element_fn};
+use minifenl::graph;
+use minifenl::mesh::{ElemNode, Mesh};
 use minifenl::space::{Serial, Threads};
+use minifenl::sparse::CrsMatrix;
 use rayon::prelude::*;
+use std::array::from_fn;
 use std::sync::Barrier;
 use support::Random;
 
@@ -159,4 +164,60 @@ fn arrays_of_other_lengths_are_refused() {
 
 fn indices_of_one() -> ElementIndices<'static, u64> {
     ElementIndices { indices: &[0], per_elem: 1 }
+}
+
+/// Taylor-Hood elements, 30 velocities and 4 pressures each: the block of pressures and velocities from its own tables, on one rank and on
+/// three, against that of the matrix that every strategy sums.
+#[test]
+fn a_block_of_two_spaces_equals_that_of_their_common_table() {
+    let Mesh { elem_node, node_coord, .. } = Mesh::of_box(ElementType::Tet10, [2; 3], [1.0; 3]).unwrap();
+    let (elems, first) = (elem_node.elem_count(), 3 * node_coord.len() as u32);
+    let of_u: Vec<u32> = elem_node.as_slice().iter().flat_map(|&node| [0, 1, 2].map(|c| 3 * node + c)).collect();
+    let of_p: Vec<u32> = elem_node.iter().flat_map(|nodes| &nodes[..4]).map(|node| first + node).collect();
+    let both = of_u.chunks(30).zip(of_p.chunks(4)).flat_map(|(u, p)| [u, p].concat()).collect();
+    let count = first as usize + node_coord.len();
+    let graph = graph::build(&Serial, &ElemNode::new(both, 34, count).unwrap(), count, Default::default()).unwrap();
+    // Whole numbers: the order of a sum does not matter.
+    let value = |elem: usize, i: usize, j: usize| ((elem * 31 + i * 7 + j * 3) % 19) as f64 - 9.0;
+    let kernel = element_fn(|elem| (from_fn(|i| from_fn(|j| value(elem, i, j))), [0.0; 34]));
+    let values: Vec<f64> = (0..elems * 120).map(|at| value(at / 120, 30 + at / 30 % 4, at % 30)).collect();
+    let [rows, columns] =
+        [(&of_p[..], 4), (&of_u[..], 30)].map(|(indices, per_elem)| ElementIndices { indices, per_elem });
+    let plan = Coo::from_elements(&Serial, count, first as usize, rows, columns).unwrap();
+    let mut block = plan.matrix().unwrap();
+    plan.set_values(&Serial, &values, Sum::Overwrite, &mut block).unwrap();
+    assert!(block.graph().nnz() > 0);
+    for (strategy, name) in Strategy::ALL {
+        let space = Threads::new(2).unwrap();
+        let (mut whole, mut rhs) = (CrsMatrix::zero(graph.crs.clone()), vec![0.0; count]);
+        Fill::<34>::new(&space, strategy, &graph).unwrap().assemble(&space, &kernel, &mut whole, &mut rhs).unwrap();
+        for row in 0..count {
+            let of_u = whole.graph().row(row).iter().filter(|&&column| row >= first as usize && column < first);
+            assert!(of_u.clone().eq(block.graph().row(row)), "{name}, row {row}");
+            of_u.for_each(|&column| assert_eq!(whole.get(row, column), block.get(row, column), "{name}, row {row}"));
+        }
+    }
+    on_ranks(3, |ranks| {
+        // Dofs in turn, elements in thirds.
+        let owned: Vec<u64> = (ranks.rank() as u64..count as u64).step_by(3).collect();
+        let own = elems * ranks.rank() / 3..elems * (ranks.rank() + 1) / 3;
+        let ids = |of: &[u32], per_elem| -> Vec<u64> {
+            of[own.start * per_elem..own.end * per_elem].iter().map(|&dof| dof.into()).collect()
+        };
+        let [p, u] = [ids(&of_p, 4), ids(&of_u, 30)];
+        let [rows, columns] =
+            [(&p[..], 4), (&u[..], 30)].map(|(indices, per_elem)| ElementIndices { indices, per_elem });
+        let mut plan = DistributedCoo::from_elements(&Serial, ranks, &owned, rows, columns).unwrap();
+        let mut part = plan.matrix().unwrap();
+        let values = &values[own.start * 120..own.end * 120];
+        plan.set_values(&Serial, values, Sum::Overwrite, &mut part).unwrap();
+        for (row, &id) in owned.iter().enumerate() {
+            let columns = part.graph().row(row);
+            assert_eq!(columns.len(), block.graph().row(id as usize).len());
+            for &column in columns {
+                let of_block = block.get(id as usize, plan.columns().ids()[column as usize] as u32);
+                assert_eq!(part.get(row, column), of_block, "row {id}");
+            }
+        }
+    });
 }
