@@ -126,8 +126,9 @@ fn numberings(criterion: &mut Criterion, space: &Threads) {
     let (nodes, elems): (Vec<u32>, Vec<usize>) = ((0..rows as u32).collect(), (0..tets.len()).collect());
     let random_elems: Vec<usize> = shuffled(tets.len()).into_iter().map(|elem| elem as usize).collect();
     let orders = [
-        Order { name: "grid", nodes, elems: elems.clone() },
+        Order { name: "grid", nodes: nodes.clone(), elems: elems.clone() },
         Order { name: "random nodes", nodes: shuffled(rows), elems: elems.clone() },
+        Order { name: "random elements", nodes: nodes.clone(), elems: random_elems.clone() },
         Order { name: "random nodes and elements", nodes: shuffled(rows), elems: random_elems },
     ];
     let mut group = common::group(criterion, "fill of tetrahedra", space);
@@ -154,6 +155,7 @@ fn rows_of(group: &mut BenchmarkGroup<'_, WallTime>, space: &Threads, name: &str
     let mut matrix = CrsMatrix::zero(graph.crs.clone());
     for (strategy, strategy_name) in Strategy::ALL {
         let mut fill = Fill::<4>::new(space, strategy, &graph).unwrap();
+        println!("{name}: {strategy_name}: {:?}", fill.blocks());
         group.bench_function(format!("{name}: {strategy_name}"), |bencher| {
             let run = || fill.assemble_parts(space, &kernel, Sum::Overwrite, Parts::Matrix(&mut matrix)).unwrap();
             bencher.iter_custom(common::timed(run));

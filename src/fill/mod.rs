@@ -66,8 +66,8 @@ pub use cuda::{
 };
 pub use dirichlet::{Boundary, Dirichlet};
 pub use host::{
-    ElementBatch, ElementKernel, ElementProduct, EquationKernel, Evaluate, Fill, FusedKernel, Given, GivenAssembly,
-    HostAssembly, HostOperator, IntrepidKernel, Parts, Wanted, WithGiven, Worksets, element_fn,
+    BlockCounts, ElementBatch, ElementKernel, ElementProduct, EquationKernel, Evaluate, Fill, FusedKernel, Given,
+    GivenAssembly, HostAssembly, HostOperator, IntrepidKernel, Parts, Wanted, WithGiven, Worksets, element_fn,
 };
 #[cfg(feature = "cuda")]
 pub(crate) use kernel_files::KERNEL_FILES;

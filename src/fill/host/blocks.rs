@@ -19,6 +19,15 @@ use crate::space::{Threads, even_bounds, try_zeroed};
 use rayon::prelude::*;
 use std::ops::Range;
 
+/// Blocks of elements that a fill assembles, and the phases in which it does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BlockCounts {
+    /// Phases, one after the other: one per colour, or one in all.
+    pub phases: usize,
+    /// Blocks of all phases; those of a phase are assembled in parallel.
+    pub blocks: usize,
+}
+
 /// Elements by phase and block, and how threads add to their rows.
 #[derive(Debug)]
 pub(super) struct Blocks {
@@ -56,6 +65,10 @@ impl Blocks {
     /// Colours blocks so that those of a colour share no node.
     pub(super) fn coloured(elem_node: &ElemNode) -> Result<Self> {
         Ok(Blocks { phases: coloured(elem_node)?, adds: Adds::Plain })
+    }
+
+    pub(super) fn counts(&self) -> BlockCounts {
+        BlockCounts { phases: self.phases.len(), blocks: self.phases.iter().map(Vec::len).sum() }
     }
 
     /// Calls `work` with the elements of each block, phase by phase. One copy for all kernels.
@@ -115,6 +128,24 @@ mod tests {
         check(&ElemNode::new(vec![], 3, 3).unwrap(), 3);
         let alone = seams(&Serial, &ElemNode::new(vec![0, 1, 1, 2], 2, 3).unwrap(), 3);
         assert_eq!((alone.0.len(), alone.1), (1, vec![0; 3]));
+    }
+
+    #[test]
+    fn blocks_and_phases_are_counted() {
+        let strip = ElemNode::new((0..20_000u32).flat_map(|e| [e, e + 1]).collect(), 2, 20_001).unwrap();
+        // All blocks share a node.
+        let hub = ElemNode::new((0..20_000u32).flat_map(|e| [0, e + 1]).collect(), 2, 20_001).unwrap();
+        let space = Threads::new(2).unwrap();
+        let counts = |elem_node: &ElemNode, strategy| {
+            let graph = graph::build(&space, elem_node, 20_001, graph::Strategy::default()).unwrap();
+            let counts = Fill::<2>::new(&space, strategy, &graph).unwrap().blocks();
+            counts.map(|BlockCounts { phases, blocks }| [phases, blocks])
+        };
+        assert_eq!(counts(&strip, Strategy::Gather), None);
+        assert_eq!(counts(&strip, Strategy::Scatter), Some([1, 8]));
+        assert_eq!(counts(&strip, Strategy::Seam), Some([1, 8]));
+        assert_eq!(counts(&strip, Strategy::Colour), Some([2, 79]));
+        assert_eq!(counts(&hub, Strategy::Colour), Some([79, 79]));
     }
 
     /// All elements add to one row at the same time: a plain addition there would lose terms.

@@ -1,6 +1,6 @@
 //! [`Fill`]: a strategy with its graph and working memory.
 
-use super::blocks::Blocks;
+use super::blocks::{BlockCounts, Blocks};
 use super::gather::Gather;
 use super::kernel::ElementKernel;
 use super::locality::is_scattered;
@@ -162,6 +162,15 @@ impl<const NN: usize> Fill<NN> {
         match &self.method {
             Method::Gather(gather) => gather.stored_bytes(),
             Method::Blocks(_) => 0,
+        }
+    }
+
+    /// Counts the blocks of elements and the phases in which they are assembled; `None` with [`Strategy::Gather`]. With
+    /// [`Strategy::Colour`] and elements in random order nearly each of the blocks, of 256 elements, has a phase of its own: one thread works.
+    pub fn blocks(&self) -> Option<BlockCounts> {
+        match &self.method {
+            Method::Blocks(blocks) => Some(blocks.counts()),
+            Method::Gather(_) => None,
         }
     }
 

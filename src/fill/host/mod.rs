@@ -28,6 +28,7 @@ mod volumes;
 mod window;
 mod with_given;
 
+pub use blocks::BlockCounts;
 pub use element_fn::element_fn;
 pub use element_product::ElementProduct;
 pub use fill::Fill;
