@@ -62,9 +62,12 @@ impl Map {
     /// messages and of ghosts are those of the nodes, with all dofs of a node in one message.
     ///
     /// # Errors
-    /// [`Error::TooLarge`] when there are 2^64 dofs or more, or more local ones than 32 bits number; [`Error::OutOfMemory`] when the
+    /// [`Error::Invalid`] for no dof per node; [`Error::TooLarge`] when there are 2^64 dofs or more, or more local ones than 32 bits number; [`Error::OutOfMemory`] when the
     /// memory is not available.
     pub fn expand(&self, dofs: usize) -> Result<Map> {
+        if dofs == 0 {
+            return Err(Error::Invalid("Map::expand: 0 dofs per node: expected 1 or more".into()));
+        }
         let too_large = |nodes: u64, limit: String| Error::TooLarge {
             what: "map".into(),
             needed: format!("{dofs} dofs on each of {nodes} nodes"),

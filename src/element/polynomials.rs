@@ -77,12 +77,18 @@ impl BasisTables {
     /// Tabulates the basis of an element type at the points of another rule, such as one of fewer points.
     ///
     /// # Errors
-    /// [`Error::Invalid`] unless the rule has a weight per point, and the weights add up to the volume of the reference element.
+    /// [`Error::Invalid`] unless the rule has a weight per point, its points are finite, and the weights add up to the volume of the reference element.
     pub fn with_rule(element: ElementType, rule: &Rule) -> Result<Self> {
         let (points, weights) = (rule.points.len(), rule.weights.len());
         if points != weights {
             return Err(Error::Invalid(format!(
                 "BasisTables::with_rule: the rule has {weights} weights, expected one for each of {points} points"
+            )));
+        }
+        if let Some(p) = rule.points.iter().position(|point| !point.iter().all(|x| x.is_finite())) {
+            let point = rule.points[p];
+            return Err(Error::Invalid(format!(
+                "BasisTables::with_rule: point {p} of the rule is {point:?}, expected finite coordinates"
             )));
         }
         let volume = |rule: &Rule| rule.weights.iter().sum::<f64>();
@@ -193,7 +199,11 @@ mod tests {
         let mut rule = ElementType::Tet4.rule();
         rule.weights.pop();
         assert!(refused(ElementType::Tet4, &rule).contains("has 3 weights, expected one for each of 4 points"));
-        rule.weights.push(f64::NAN);
+        rule.points[2][1] = f64::NAN;
+        rule.weights.push(1.0);
+        assert!(refused(ElementType::Tet4, &rule).contains("point 2 of the rule is ["));
+        rule.points[2][1] = 0.0;
+        rule.weights[3] = f64::NAN;
         assert!(refused(ElementType::Tet4, &rule).contains("add up to NaN"));
     }
 

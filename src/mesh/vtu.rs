@@ -53,7 +53,8 @@ impl<'a> VtuField<'a> {
 
     fn array(&self) -> Array<'a> {
         let VtuField { name, components, section, values: numbers } = *self;
-        Array { section, name: name.to_owned(), kind: "Float64", components, bytes: 8 * components, numbers }
+        let bytes = components.saturating_mul(8);
+        Array { section, name: name.to_owned(), kind: "Float64", components, bytes, numbers }
     }
 }
 
@@ -91,28 +92,36 @@ impl Vtu<'_> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Shape`] where table, coordinates or a field do not fit, [`Error::Invalid`] for more than three components of a function,
+    /// [`Error::Shape`] where table, coordinates, owned nodes or a field do not fit, [`Error::Invalid`] for no components, or more than three of a function,
     /// [`Error::File`] where a file cannot be written, [`Error::OutOfMemory`] where it cannot be composed; the same on all ranks.
     pub fn write(&self, path: &Path, comm: &dyn Communicator) -> Result<()> {
         let (rank, ranks) = (comm.rank(), comm.size());
-        agree(comm, self.content(rank).and_then(|content| files::write(&piece(path, rank, ranks), &content)))?;
+        agree(comm, self.content(rank, ranks).and_then(|content| files::write(&piece(path, rank, ranks), &content)))?;
         // Once all pieces are there, the file that names them.
         let index = index(path, ranks).filter(|_| rank == 0);
         agree(comm, index.map_or(Ok(()), |index| files::write(&index, self.index(path, ranks).as_bytes())))
     }
 
-    fn check(&self) -> Result<()> {
+    fn check(&self, ranks: usize) -> Result<()> {
         const NAME: &str = "Vtu::write";
         let (elems, nodes) = (self.elem_node.elem_count(), self.node_coord.len());
         check_length(NAME, "elem_node (nodes per element)", self.elem_node.nodes_per_elem(), self.element.nodes())?;
         check_length(NAME, "node_coord", nodes, self.elem_node.node_count())?;
+        // Elements whose first node is not owned are in the file of another rank.
+        let most = if ranks == 1 { nodes } else { nodes.min(self.owned) };
+        check_length(NAME, "owned", self.owned, most)?;
         for (at, VtuField { name, components, section, values }) in self.fields.iter().enumerate() {
             if self.fields[..at].iter().any(|other| (other.section, other.name) == (*section, *name)) {
                 return Err(Error::Invalid(format!("{NAME}: two fields are named `{name}`: expected distinct names")));
             }
+            if *components == 0 {
+                return Err(Error::Invalid(format!("{NAME}: field `{name}` has 0 components: expected 1 or more")));
+            }
             let items = if *section == "CellData" { elems } else { nodes };
             match values {
-                Numbers::List(values) => check_length(NAME, "fields (values)", values.len(), components * items)?,
+                Numbers::List(values) => {
+                    check_length(NAME, "fields (values)", values.len(), components.saturating_mul(items))?;
+                }
                 Numbers::Function(_) if *components > 3 => {
                     return Err(Error::Invalid(format!(
                         "{NAME}: a function of {components} components: expected up to 3"
@@ -154,8 +163,8 @@ impl Vtu<'_> {
     }
 
     /// The file of a rank.
-    fn content(&self, rank: usize) -> Result<Vec<u8>> {
-        self.check()?;
+    fn content(&self, rank: usize, ranks: usize) -> Result<Vec<u8>> {
+        self.check(ranks)?;
         let (points, cells) = (self.node_coord.len(), self.elements().count());
         let arrays = self.arrays(rank);
         let (mut end, mut sizes, mut offsets) = (0, Vec::new(), Vec::new());

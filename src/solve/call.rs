@@ -10,7 +10,7 @@ use crate::comm::Solo;
 use crate::solve::krylov::{KrylovWorkspace, Method};
 use crate::space::{Array, MemorySpace, Slice};
 use crate::sparse::Operator;
-use crate::{Error, Result};
+use crate::{Error, LocalOrdinal, Result};
 use std::fmt;
 
 /// Departure from symmetry that is no rounding.
@@ -134,8 +134,9 @@ fn check<S: CgSteps>(a: &dyn Operator<S>, b: usize, x: usize, params: CgParams) 
         }
     }
     for (name, value) in [("rtol", params.tolerance), ("atol", params.absolute)] {
-        if value.is_nan() || value < 0.0 {
-            return Err(Error::Invalid(format!("solve: {name} is {value}; expected a number that is not negative")));
+        if !(0.0..f64::INFINITY).contains(&value) {
+            let expected = "expected a finite number that is not negative";
+            return Err(Error::Invalid(format!("solve: {name} is {value}; {expected}")));
         }
     }
     Ok(())
@@ -159,9 +160,10 @@ fn by<S: CgSteps>(
         }
         _ => {
             let (rows, columns) = (system.operator.rows(), system.operator.columns());
-            // A basis beyond the limit of iterations is of no use.
+            // A basis beyond the limit of iterations is of no use, and one beyond 32 bits fits into no memory.
+            let most = params.max_iterations.clamp(1, LocalOrdinal::MAX as usize);
             let method = match method {
-                Method::Gmres { restart } => Method::Gmres { restart: restart.clamp(1, params.max_iterations.max(1)) },
+                Method::Gmres { restart } => Method::Gmres { restart: restart.clamp(1, most) },
                 method => method,
             };
             KrylovWorkspace::new(space, method, rows, columns)?.solve(space, &mut system, x, params, observe, &mut None)

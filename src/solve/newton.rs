@@ -5,6 +5,7 @@
 use super::reason::is_zero;
 use super::{Reason, SolveInfo};
 use crate::blas::{Blas, Collective, Reductions};
+use crate::error::check_at_least;
 use crate::space::{Array, MemorySpace, Slice};
 use crate::{Error, Result};
 
@@ -144,7 +145,8 @@ pub fn newton_bytes(rows: u64, columns: u64) -> u64 {
 /// the steps taken, the first and the last residual. x then is the iterate of the last residual.
 ///
 /// # Errors
-/// [`Error::NotConverged`] at the limit unless that ends it, and where ||F|| does not fall along a step; [`Error::NotFinite`] for a NaN or
+/// [`Error::Shape`] for a short x, [`Error::Invalid`] for a tolerance of NaN; [`Error::NotConverged`] at the limit unless that ends it, and
+/// where ||F|| does not fall along a step; [`Error::NotFinite`] for a NaN or
 /// infinity in ||F||; [`Error::Underflow`] if the square of ||F|| at the start or of the target underflows and F is not 0; and what the
 /// problem returns.
 pub fn newton<S: Blas>(
@@ -158,6 +160,12 @@ pub fn newton<S: Blas>(
 ) -> Result<()> {
     *info = NewtonInfo::default();
     let n = problem.rows();
+    check_at_least("newton", "x", S::Memory::len(&*x), n)?;
+    for (name, value) in [("tolerance", params.tolerance), ("absolute tolerance", params.absolute)] {
+        if value.is_nan() {
+            return Err(Error::Invalid(format!("newton: the {name} is NaN; expected a number")));
+        }
+    }
     let (mut residual, mut delta): (Array<S, f64>, Array<S, f64>) = (space.zeros(n)?, space.zeros(n)?);
     let (residual, delta) = (S::Memory::slice_mut(&mut residual), S::Memory::slice_mut(&mut delta));
     let mut sums = Reductions::new(space, n, 1)?;

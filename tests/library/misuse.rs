@@ -1,6 +1,6 @@
 //! Calls that are wrong, as strangers to the library make them: each ends with an error that names the argument, none with a wrong number.
 
-use minifenl::comm::Solo;
+use minifenl::comm::{Links, Map, Solo};
 use minifenl::contraction::Sum;
 use minifenl::element::equations::{Elasticity, Poisson};
 use minifenl::element::{BasisTables, ElementType};
@@ -9,7 +9,10 @@ use minifenl::fill::{
     IntrepidKernel, Strategy, Workset, Worksets,
 };
 use minifenl::mesh::{ElemNode, Mesh, Numbering};
-use minifenl::solve::{CgParams, CgWorkspace, Identity, LinearSystem, cg};
+use minifenl::solve::{
+    CgParams, CgWorkspace, Identity, LinearSystem, NearNull, NewtonInfo, NewtonParams, NonlinearProblem, Options,
+    SmoothedAggregation, SolveInfo, cg, newton, solve,
+};
 use minifenl::space::{Serial, Threads, available_bytes};
 use minifenl::sparse::{CrsGraph, CrsMatrix, Format, Formats, HostMatrix, MatrixStorage, Precision};
 use minifenl::{Error, FoldPlace, Result, graph};
@@ -303,4 +306,65 @@ fn arrays_of_another_length_are_named() {
         let error = result.expect_err(place).to_string();
         assert!(error.starts_with(&format!("{place} is {none}, which is no global id")), "{place}: {error}");
     }
+}
+
+/// Sizes whose product no number holds.
+#[test]
+fn sizes_that_cannot_be_counted_are_refused() {
+    assert!(matches!(NearNull::constants(usize::MAX / 2, 3).unwrap_err(), Error::OutOfMemory { .. }));
+    let error = NearNull::new(usize::MAX, 2, vec![1.0]).unwrap_err().to_string();
+    assert_eq!(error, "NearNull::new: `values` has extents [1], expected [0]");
+}
+
+/// An equation whose residual is 1 everywhere.
+struct Steady;
+
+impl NonlinearProblem<Threads> for Steady {
+    fn rows(&self) -> usize {
+        3
+    }
+
+    fn assemble(&mut self, _: &mut [f64], residual: &mut [f64]) -> Result<()> {
+        residual[..3].fill(1.0);
+        Ok(())
+    }
+
+    fn solve(&mut self, _: &[f64], rhs: &[f64], delta: &mut [f64], _: Option<f64>) -> Result<SolveInfo> {
+        solve(&Serial, &line(3), rhs, delta, Options::default())
+    }
+}
+
+/// Calls that gave a number, or named the library's insides.
+#[test]
+fn numbers_that_make_no_sense_are_named() {
+    let step = |x: usize, tolerance: f64, absolute: f64| {
+        let params = NewtonParams { absolute, ..NewtonParams::new(tolerance, 3) };
+        let (mut x, mut info) = (vec![0.0; x], NewtonInfo::default());
+        newton(&Serial, &Solo, &mut Steady, &mut x, params, &mut |_, _| (), &mut info).unwrap_err().to_string()
+    };
+    assert_eq!(step(2, 1e-9, 0.0), "newton: `x` has extents [2], expected [3]");
+    assert_eq!(step(3, f64::NAN, 0.0), "newton: the tolerance is NaN; expected a number");
+    assert_eq!(step(3, 1e-9, f64::NAN), "newton: the absolute tolerance is NaN; expected a number");
+
+    let a = line(5);
+    let of = |options: Options<'_, Threads>| solve(&Serial, &a, &[1.0; 5], &mut [0.0; 5], options);
+    let finite = "expected a finite number that is not negative";
+    let error = of(Options { atol: f64::INFINITY, ..Options::default() }).unwrap_err().to_string();
+    assert_eq!(error, format!("solve: atol is inf; {finite}"));
+    let error = of(Options { rtol: f64::INFINITY, ..Options::default() }).unwrap_err().to_string();
+    assert_eq!(error, format!("solve: rtol is inf; {finite}"));
+
+    let weight = Combinations::new(3, &[(0, vec![(1, f64::NAN)])]).unwrap_err().to_string();
+    assert_eq!(weight, "combination of dof 0: the weight of dof 1 is NaN, expected a finite number");
+    let none = Map::new(6, 6, vec![]).unwrap().expand(0).unwrap_err().to_string();
+    assert_eq!(none, "Map::expand: 0 dofs per node: expected 1 or more");
+
+    // Levels of another matrix.
+    let (a, b) = (line(900), line(800));
+    let (links, map) = (Links::staged(&Solo), Map::new(900, 900, vec![]).unwrap());
+    let constants = NearNull::constants(900, 1).unwrap();
+    let mut levels = SmoothedAggregation::new(&Serial, &links, (&a, &map), constants).unwrap();
+    let error = levels.with_cycle(&b, |_| Ok(())).unwrap_err().to_string();
+    assert_eq!(error, "SmoothedAggregation::with_cycle: `finest (rows)` has extents [800], expected [900]");
+    levels.with_cycle(&a, |_| Ok(())).unwrap();
 }

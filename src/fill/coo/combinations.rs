@@ -51,7 +51,11 @@ impl Combinations {
         try_reserve("constrained dofs", &mut own, constrained.len())?;
         for (dof, of) in constrained {
             let mut terms = try_collect("terms of combinations", of.iter().copied())?;
-            for (other, _) in &mut terms {
+            for (other, weight) in &mut terms {
+                if !weight.is_finite() {
+                    let weight = format!("the weight of dof {other} is {weight}, expected a finite number");
+                    return Err(Error::Invalid(format!("combination of dof {dof}: {weight}")));
+                }
                 let number = numbers[inside(*other)?];
                 if number == IGNORED {
                     return Err(Error::Invalid(format!(

@@ -100,4 +100,25 @@ fn what_does_not_fit_is_refused() {
     let at = |_: usize| [0.0; 3];
     assert!(refused(tri3, &node_coord, &[VtuField::function("a", 4, &at)]).contains("a function of 4 components"));
     assert!(refused(tri3, &node_coord, &[]).starts_with("/no/such/folder/a.vtu"));
+    assert!(refused(tri3, &node_coord, &[VtuField::nodes("a", 0, &[])]).contains("field `a` has 0 components"));
+    let uncountable = VtuField::nodes("a", usize::MAX, &[1.0; 3]);
+    assert!(refused(tri3, &node_coord, &[uncountable]).contains("`fields (values)` has extents [3]"));
+}
+
+/// On one rank all nodes are owned: elements of others would be missing in the file.
+#[test]
+fn owned_nodes_that_do_not_fit_are_refused() {
+    let (elem_node, node_coord) = (ElemNode::new(vec![0, 1, 2], 3, 3).unwrap(), [[0.0; 3]; 3]);
+    let folder = tempfile::tempdir().unwrap();
+    let write = |owned: usize, comm: &dyn Communicator| {
+        let vtu =
+            Vtu { element: ElementType::Tri3, elem_node: &elem_node, node_coord: &node_coord, owned, fields: &[] };
+        vtu.write(&folder.path().join("a.vtu"), comm)
+    };
+    for owned in [0, 2, 4] {
+        let error = write(owned, &Solo).unwrap_err().to_string();
+        assert_eq!(error, format!("Vtu::write: `owned` has extents [{owned}], expected [3]"));
+    }
+    let errors = on_ranks(2, |comm| write([2, 4][comm.rank()], comm).unwrap_err().to_string());
+    assert_eq!(errors[1], "Vtu::write: `owned` has extents [4], expected [3]");
 }

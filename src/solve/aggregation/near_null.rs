@@ -25,7 +25,8 @@ impl NearNull {
             let expected = "expected at least one of each";
             return Err(Error::Invalid(format!("near-null: {count} vectors for {dofs} dofs per node: {expected}")));
         }
-        let whole = values.len() / (dofs * count) * dofs * count;
+        let per_node = dofs.saturating_mul(count);
+        let whole = values.len() / per_node * per_node;
         check_length("NearNull::new", "values", values.len(), whole)?;
         Ok(NearNull { dofs, count, rows: values.len() / count, values })
     }
@@ -38,8 +39,9 @@ impl NearNull {
         if dofs == 1 {
             return Ok(NearNull { dofs, count: 1, rows: nodes, values: Vec::new() });
         }
-        let mut values = try_zeroed("near-null vectors", nodes * dofs * dofs)?;
-        for of_node in values.chunks_exact_mut((dofs * dofs).max(1)) {
+        let of_node = dofs.saturating_mul(dofs);
+        let mut values = try_zeroed("near-null vectors", nodes.saturating_mul(of_node))?;
+        for of_node in values.chunks_exact_mut(of_node.max(1)) {
             of_node.iter_mut().step_by(dofs + 1).for_each(|value| *value = 1.0);
         }
         Self::new(dofs, dofs, values)

@@ -152,12 +152,15 @@ impl<S: Aggregate> SmoothedAggregation<S> {
     /// Calls `work` with the cycle; `finest` multiplies by the matrix of the last refill and is distributed.
     ///
     /// # Errors
-    /// Those of `work`.
+    /// [`Error::Shape`] for an operator of other rows; those of `work`.
     pub fn with_cycle<R>(
         &mut self,
         finest: &dyn Operator<S>,
         work: impl FnOnce(&mut Cycle<'_, S>) -> Result<R>,
     ) -> Result<R> {
+        if let Some(level) = self.hierarchy.levels.first() {
+            check_length("SmoothedAggregation::with_cycle", "finest (rows)", finest.rows(), level.rows())?;
+        }
         let coarse = self.coarse.iter_mut().map(DistributedMatrix::operator).collect::<Result<Vec<_>>>()?;
         let coarser = coarse.iter().map(|operator| operator as &dyn Operator<S>);
         work(&mut self.hierarchy.cycle([finest].into_iter().chain(coarser).collect()))

@@ -79,6 +79,11 @@ impl<S: Staging + Spmv> Level<S> {
         })
     }
 
+    /// Returns the number of rows.
+    pub(in crate::solve) fn rows(&self) -> usize {
+        self.rows
+    }
+
     /// Returns the transfer to the coarser level.
     pub fn transfer(&self) -> Option<&Transfer<S>> {
         self.coarser.as_ref()
