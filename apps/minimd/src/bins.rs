@@ -3,7 +3,7 @@
 use crate::domain::Domain;
 use crate::functions::{CountBins, KeepBins, PlaceAtoms, SortBin, Sum};
 use crate::space::Space;
-use minifenl::space::{Array, MemorySpace, Slice, even_bounds};
+use minifenl::space::{Array, MemorySpace, Slice};
 use minifenl::{Error, Result};
 use std::ops::Range;
 
@@ -136,30 +136,54 @@ impl Bins {
         space.for_indices(range.len(), &sort, [], [S::Memory::slice(starts)], [S::Memory::slice_mut(order)])
     }
 
-    /// Bounds of slabs of owned atoms, which are in the order of bins: neighbours of a slab's atoms with larger numbers are in it
-    /// or in the next one. Their number is the largest multiple of twice the threads for which this holds, else the largest even one that keeps
-    /// half of the threads busy; `None` if there is none.
-    pub fn slabs<S: Space>(&self, space: &S, sorted: &Sorted<S>, threads: usize) -> Result<Option<Vec<u32>>> {
+    /// Bounds of bodies and seams in turn, by owned atoms, which are in the order of bins: neighbours of a body's atoms with larger numbers
+    /// are in the body or its seam, those of a seam's atoms in the seam or the next body. A body and its seam are a share; shares have as many
+    /// neighbours as each other, `counts` per atom. There are three or two shares per thread where they are wide enough, else as many
+    /// as possible up to one per thread; `None` if half of the threads would be idle.
+    pub fn slabs<S: Space>(
+        &self,
+        space: &S,
+        sorted: &Sorted<S>,
+        counts: &Array<S, u32>,
+        threads: usize,
+    ) -> Result<Option<Vec<u32>>> {
         let (layers, layer) = (self.extents[2], self.extents[0] * self.extents[1]);
         let starts = space.download(&sorted.starts)?;
         let firsts: Vec<u32> = starts.into_iter().step_by(layer).take(layers + 1).collect();
-        Ok(slabs(&firsts, 2 * threads).or_else(|| slabs(&firsts, 2).filter(|bounds| bounds.len() > threads)))
+        let mut pairs = vec![0; sorted.owned];
+        space.read(counts, &mut pairs)?;
+        let up_to = pairs.into_iter().scan(0, |sum, count: u32| {
+            *sum += u64::from(count);
+            Some(*sum)
+        });
+        let sums: Vec<u64> = up_to.collect();
+        let mut shares = [3 * threads, 2 * threads].into_iter().chain((threads.div_ceil(2)..=threads).rev());
+        Ok(shares.find_map(|shares| slabs(&firsts, &sums, shares)))
     }
 }
 
-/// A multiple of slabs, see [`Bins::slabs`]; `firsts` has the first atom of each layer of bins, and the number of atoms.
-fn slabs(firsts: &[u32], multiple: usize) -> Option<Vec<u32>> {
-    let layers = firsts.len() - 1;
-    // The first atom that no neighbour below this bound sees.
-    let seen = |bound: usize| {
-        let last = firsts.partition_point(|&first| (first as usize) < bound) - 1;
-        firsts[(last + REACH + 1).min(layers)] as usize
-    };
-    let most = layers / REACH / multiple;
-    (1..=most).rev().find_map(|times| {
-        let bounds = even_bounds(firsts[layers] as usize, times * multiple, 1);
-        let is_wide = |w: &[usize]| w[0] < w[1] && seen(w[1]) <= w[2];
-        let holds = bounds.len() > times * multiple && bounds.windows(3).all(is_wide);
-        holds.then(|| bounds.into_iter().map(|bound| bound as u32).collect())
-    })
+/// Bodies and seams of so many shares, see [`Bins::slabs`], or `None` if they are too thin. `firsts` has the first atom of each layer of bins,
+/// and the number of atoms; `sums` the neighbours up to each atom.
+fn slabs(firsts: &[u32], sums: &[u64], shares: usize) -> Option<Vec<u32>> {
+    let (layers, all) = (firsts.len() - 1, *sums.last()?);
+    // The first atom that sees `bound` or atoms behind it.
+    let seeing = |bound: u32| firsts[firsts.partition_point(|&first| first <= bound).saturating_sub(REACH + 1)];
+    // The first atom that no neighbour below `bound` sees.
+    let seen = |bound: u32| firsts[(firsts.partition_point(|&first| first < bound) + REACH).min(layers)];
+    let mut bounds = vec![0];
+    for share in 1..=shares {
+        let (start, last) = (bounds[bounds.len() - 1], firsts[layers]);
+        let end = sums.partition_point(|&sum| sum * (shares as u64) < share as u64 * all) as u32;
+        let (seam, end) = match bounds[..] {
+            _ if share < shares => (seeing(end), end),
+            // No body follows the last seam: it is as long as the first one.
+            [_, first, second, ..] => (last - (second - first), last),
+            _ => (seeing(last), last),
+        };
+        if seam <= start || share > 1 && seam < seen(start) {
+            return None;
+        }
+        bounds.extend([seam, end]);
+    }
+    Some(bounds)
 }

@@ -122,7 +122,7 @@ impl<'a, S: Space> Fluid<'a, S> {
         let bounds = match space.threads() {
             _ if !S::SYNCHRONOUS || !self.method.is_half => None,
             1 => Some(vec![0, sorted.owned as u32]),
-            threads if self.method.sorts => self.bins.slabs(space, sorted, threads)?,
+            threads if self.method.sorts => self.bins.slabs(space, sorted, &self.lists.counts, threads)?,
             _ => None,
         };
         self.slabs = bounds.map(|bounds| Slabs::new(space, &bounds)).transpose()?;

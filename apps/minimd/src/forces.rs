@@ -4,8 +4,8 @@
 //! |---|---|---|
 //! | full | any | none |
 //! | half | one thread | plain |
-//! | half, atoms sorted | threads | plain: slabs of one parity at a time, which share no neighbour |
-//! | half | threads with fewer slabs, or atoms not sorted; a GPU | atomic |
+//! | half, atoms sorted | threads | plain: bodies of slabs, then their seams, which share no neighbour |
+//! | half | threads with too few slabs, or atoms not sorted; a GPU | atomic |
 
 use crate::functions::{Both, Energy, Full, Half, HalfSlabs, Sums};
 use crate::neighbours::Neighbours;
@@ -13,7 +13,7 @@ use crate::space::Space;
 use minifenl::Result;
 use minifenl::space::{Array, MemorySpace, Slice};
 
-/// Slabs of owned atoms that threads take; one of them, or pairs of two colours.
+/// Slabs of owned atoms that threads take; one of them, or bodies (colour 0) and seams (colour 1).
 #[derive(Debug)]
 pub struct Slabs<S: Space> {
     colours: usize,

@@ -35,10 +35,10 @@ fn each_atom_has_one_owner_and_a_part_few_images() {
     assert!(whole.wrapped([-9.5, 0.0, 0.0]).is_none() && whole.wrapped([f64::NAN, 0.0, 0.0]).is_none());
 }
 
-/// Neighbours with larger numbers lie in a slab or the next one; so slabs of one parity share no neighbour.
+/// Neighbours with larger numbers lie in a body or its seam, or in a seam or the next body; so bodies share no neighbour, nor do seams.
 #[test]
-fn slabs_of_one_parity_share_no_neighbour() {
-    let cells = [2, 2, 24];
+fn slabs_of_one_kind_share_no_neighbour() {
+    let cells = [2, 2, 48];
     let edges = cells.map(|cells| cells as f64 * lattice(0.8442));
     let domain = Domain::new(edges, 2.8, 0, 1).unwrap();
     let bins = Bins::new(&domain).unwrap();
@@ -48,23 +48,30 @@ fn slabs_of_one_parity_share_no_neighbour() {
     let atoms = Atoms::<Threads> { count, v: x.clone(), x };
     let x = atoms.reordered(&Serial, &first.order, count, 0).unwrap().x;
     let sorted = bins.with_ghosts(&Serial, &x, 0, first, true).unwrap();
-    // The last one has fewer slabs than it has threads times two.
-    for (threads, multiple) in [(1, 2), (2, 4), (3, 6), (10, 2)] {
-        let bounds = bins.slabs(&Serial, &sorted, threads).unwrap().unwrap();
-        assert!((bounds.len() - 1).is_multiple_of(multiple) && bounds[bounds.len() - 1] as usize == x.len() / 3);
-        assert!(bounds.len() > threads);
+    let points = x.as_chunks::<3>().0;
+    // Atoms of the first quarter have more neighbours.
+    let counts: Vec<u32> = (0..count).map(|i| if i < count / 4 { 6 } else { 5 }).collect();
+    // Three shares per thread where slabs are thick enough.
+    for (threads, least, most) in [(1, 3, 3), (2, 6, 6), (5, 5, 15), (8, 4, 24)] {
+        let bounds = bins.slabs(&Serial, &sorted, &counts, threads).unwrap().unwrap();
+        let shares = bounds.len() / 2;
+        assert!(bounds.len() % 2 == 1 && (least..=most).contains(&shares), "{threads}: {bounds:?}");
+        assert_eq!((bounds[0], bounds[2 * shares] as usize), (0, count), "{threads}");
         let slab = |i: usize| bounds.partition_point(|&bound| bound as usize <= i);
-        let points = x.as_chunks::<3>().0;
         for (i, a) in points.iter().enumerate() {
             for (j, b) in points.iter().enumerate().skip(i + 1) {
                 let near = (0..3).map(|d| (a[d] - b[d]).powi(2)).sum::<f64>() <= 2.8 * 2.8;
                 assert!(!near || slab(j) - slab(i) <= 1, "{threads}: {i} {j}");
             }
         }
+        let pairs =
+            |share: usize| counts[bounds[2 * share] as usize..bounds[2 * share + 2] as usize].iter().sum::<u32>();
+        let even = counts.iter().sum::<u32>() / shares as u32;
+        assert!((0..shares).all(|share| pairs(share).abs_diff(even) <= 12), "{threads}: {bounds:?}");
     }
-    assert!(bins.slabs(&Serial, &sorted, 32).unwrap().is_none());
+    assert!(bins.slabs(&Serial, &sorted, &counts, 32).unwrap().is_none());
     let none = bins.sort(&Serial, &[], 0).unwrap();
-    assert!(bins.slabs(&Serial, &none, 1).unwrap().is_none());
+    assert!(bins.slabs(&Serial, &none, &Vec::new(), 1).unwrap().is_none());
 }
 
 /// Bins by themselves: each atom in the bin of its place, ghosts behind all owned atoms, atoms of a bin in the order of their numbers, and
