@@ -6,6 +6,7 @@
 //     READ, OWN, WRITE         of for_items: items of the inputs and of the outputs, and `out0[i] = y[0]; ...`
 //     CALL                     of for_indices: the arguments behind the index
 //     TEAM, READ, OF, CELLS    of for_teams: threads of a team; arrays of numbers, of indices, and cells
+//     TILE_LANES, TILE_ITEMS   of for_tiles: threads of a block, numbers of its scratch; and READ, OF, CELLS
 //     READ, COMMUTES           of reduce_items and scan_items: items of the inputs; 1 if the order does not count, undefined for a scan
 
 constexpr int THREADS = 256;
@@ -58,6 +59,23 @@ KERNEL __launch_bounds__(THREADS) for_teams(u64 n, const __grid_constant__ Param
         if (lane % (2 * step) == 0) *own = f.join(own[0], own[step]);
     }
     if (i < n && lane == 0) f.at(int(i), *own, CELLS);
+}
+
+#elif defined(TILE_LANES)
+
+// A block is a team. The lanes wait for each other before they read the scratch, and before they fill it again.
+KERNEL __launch_bounds__(TILE_LANES) for_tiles(const __grid_constant__ Parameters parameters ARRAYS) {
+    __shared__ double scratch[TILE_ITEMS];
+    const Statement& f = statement(parameters);
+    int team = int(blockIdx.x), lane = threadIdx.x, phases = f.phases(team, OF);
+    auto value = f.start();
+    for (int phase = 0; phase < phases; phase++) {
+        for (int k = lane; k < TILE_ITEMS; k += TILE_LANES) scratch[k] = f.load(team, phase, k, READ, OF);
+        __syncthreads();
+        value = f.step(lane, value, Slice<double>{scratch, TILE_ITEMS});
+        __syncthreads();
+    }
+    f.at(team, lane, value, CELLS);
 }
 
 #else

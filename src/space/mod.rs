@@ -44,6 +44,7 @@ mod start;
 mod step_times;
 mod streams;
 mod teams;
+mod tiles;
 mod view;
 
 pub use choice::named_choice;
@@ -62,6 +63,7 @@ pub use scan::{exclusive_scan, offsets};
 pub use step_times::StepTimes;
 pub use streams::{Streams, remap};
 pub use teams::{Team, TeamFn, Teams};
+pub use tiles::{TileFn, Tiles};
 pub(crate) use view::check_apart;
 pub use view::{Layout, Strided, View, ViewMut};
 

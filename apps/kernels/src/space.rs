@@ -1,14 +1,14 @@
 //! The spaces that run the kernels, with the loops by hand and the libraries of others for each.
 
 use crate::functions::{
-    Add, AddByExchange, AddUnshared, Axpby, Centroid, Dot, Full, Half, HalfUnshared, Normalise, Prefix, Project, Ramp,
-    RowProduct, Scale, Series, Triad,
+    Add, AddByExchange, AddUnshared, Axpby, Centroid, Dot, Full, Gram, Half, HalfUnshared, Normalise, Prefix, Project,
+    Ramp, RowProduct, Scale, Series, Triad,
 };
 use crate::native::{DeviceLoops, HostLoops, Native};
 use crate::peers::{DeviceLibraries, HostLibraries, Peers};
 use minifenl::run::Job;
 use minifenl::solve::CgSteps;
-use minifenl::space::{Cuda, Loops, Streams, Teams, Threads};
+use minifenl::space::{Cuda, Loops, Streams, Teams, Threads, Tiles};
 use minifenl::sparse::Spmv;
 
 /// A space that runs every function of the suite.
@@ -18,6 +18,7 @@ pub trait Space:
     + Spmv
     + Streams
     + Teams<RowProduct>
+    + Tiles<Gram>
     + Loops<Add>
     + Loops<AddByExchange>
     + Loops<AddUnshared>

@@ -32,6 +32,7 @@ mod source;
 mod stream;
 mod streams;
 mod teams;
+mod tiles;
 mod view;
 
 pub use array::CudaArray;

@@ -2,8 +2,8 @@
 
 use super::functions::{Centroid, Doubled, Gather, Kept, Line, Listed, Sum};
 use super::{difference, gpu, wave};
-use crate::text::teams;
-use minifenl::space::{ExecutionSpace, Loops, Serial, Team, Teams};
+use crate::text::{teams, tiles};
+use minifenl::space::{ExecutionSpace, Loops, Serial, Team, Teams, Tiles};
 
 const LENGTHS: [usize; 7] = [0, 1, 2047, 2048, 2049, 100_003, 5_000_011];
 
@@ -105,5 +105,19 @@ fn teams_join_the_values_of_ranges() {
             assert_eq!(out.pop(), Some(7.0));
             assert!(out == teams::expected(&x), "{n}, teams of {team}");
         }
+    }
+}
+
+#[test]
+fn teams_step_through_their_scratch() {
+    let Some(space) = gpu("teams_step_through_their_scratch") else { return };
+    let x = space.upload(&tiles::numbers()).unwrap();
+    for teams in [0, 1, 37, 1000] {
+        let phases = space.upload(&tiles::phases(teams)).unwrap();
+        let mut out = space.upload(&vec![7.0; 256 * teams + 1]).unwrap();
+        space.for_tiles(teams, &tiles::WEIGHTED, [&x], [&phases], [&mut out]).unwrap();
+        let mut out = space.download(&out).unwrap();
+        assert_eq!(out.pop(), Some(7.0));
+        assert!(out == tiles::expected(teams), "{teams}");
     }
 }

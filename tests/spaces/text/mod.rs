@@ -5,4 +5,5 @@ mod equation_kernel;
 mod loops;
 mod on_host;
 pub mod teams;
+pub mod tiles;
 mod worksets;

@@ -76,3 +76,13 @@ pub fn teams_front(of: Functions, counts: [usize; 3], threads: usize) -> String 
     let defines = format!("#define READ {read}\n#define OF {list}\n#define CELLS {cells}\n");
     front(of, &format!("#define TEAM {threads}\n#define ARRAYS , {arrays}\n{defines}"))
 }
+
+/// What stands in front of `for_tiles` of so many lanes and numbers of scratch.
+pub fn tiles_front(of: Functions, counts: [usize; 3], [lanes, scratch]: [usize; 2]) -> String {
+    let (arrays, [read, list, cells]) = slices(counts, "double");
+    let defines = format!("#define READ {read}\n#define OF {list}\n#define CELLS {cells}\n");
+    front(
+        of,
+        &format!("#define TILE_LANES {lanes}\n#define TILE_ITEMS {scratch}\n#define ARRAYS , {arrays}\n{defines}"),
+    )
+}

@@ -9,7 +9,7 @@ mod random;
 mod ranks;
 mod skip;
 
-pub use device_loops::{Functions, indices_front, items_front, loop_text, reduction_front, teams_front};
+pub use device_loops::{Functions, indices_front, items_front, loop_text, reduction_front, teams_front, tiles_front};
 pub use launched::{Launched, run_cases};
 pub use mutate::Mutator;
 pub use programs::{json, mpirun, own_session, root, run, verdict};

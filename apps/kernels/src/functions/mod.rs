@@ -4,10 +4,12 @@ mod cells;
 mod forces;
 mod rows;
 mod streams;
+mod tiles;
 mod vectors;
 
 pub use cells::cell_functions::{Add, AddByExchange, AddUnshared};
 pub use forces::force_functions::{Full, Half, HalfUnshared};
 pub use rows::row_functions::RowProduct;
 pub use streams::stream_functions::{Normalise, Project, Series};
+pub use tiles::tile_functions::Gram;
 pub use vectors::vector_functions::{Axpby, Centroid, Dot, Prefix, Ramp, Scale, Triad};

@@ -1,6 +1,6 @@
 //! The 16 vectors that Gram-Schmidt makes orthonormal, its counts, and how far from orthonormal they are.
 
-use crate::functions::{Dot, Ramp};
+use crate::functions::{Gram, Ramp};
 use crate::measure::difference;
 use crate::space::Space;
 use minifenl::Result;
@@ -30,14 +30,16 @@ pub fn independent<S: Space>(space: &S, n: usize) -> Result<Vec<Array<S, f64>>> 
     (0..VECTORS).map(vector).collect()
 }
 
-/// Largest distance of the products of the vectors from those of orthonormal ones.
+/// Items of a team of [`Gram`].
+const ITEMS_OF_TEAM: usize = 2048;
+
+/// Largest distance of the products of the 16 vectors from those of orthonormal ones.
 pub fn defect<S: Space>(space: &S, n: usize, vectors: &[Array<S, f64>]) -> Result<f64> {
-    let (mut found, mut expected) = (Vec::new(), Vec::new());
-    for (i, a) in vectors.iter().enumerate() {
-        for (j, b) in vectors.iter().enumerate().skip(i) {
-            found.push(space.reduce_items(n, &Dot {}, [S::Memory::slice(a), S::Memory::slice(b)])?);
-            expected.push(f64::from(u8::from(i == j)));
-        }
-    }
+    let mut products = space.zeros(VECTORS * VECTORS)?;
+    let numbers: [_; VECTORS] = std::array::from_fn(|k| S::Memory::slice(&vectors[k]));
+    let gram = Gram { items: n as f64 };
+    space.for_tiles(n.div_ceil(ITEMS_OF_TEAM), &gram, numbers, [], [S::Memory::slice_mut(&mut products)])?;
+    let (found, unit) = (space.download(&products)?, |i, j| f64::from(u8::from(i == j)));
+    let expected: Vec<f64> = (0..VECTORS * VECTORS).map(|k| unit(k / VECTORS, k % VECTORS)).collect();
     Ok(difference(&found, &expected))
 }

@@ -68,6 +68,12 @@ fn check_products<S: Space>(space: &S) {
         }
         let mut vectors = vector_set::independent(space, n.max(vector_set::VECTORS)).unwrap();
         let n = S::Memory::len(S::Memory::slice(&vectors[0]));
+        let on_host: Vec<Vec<f64>> = vectors.iter().map(|vector| space.download(vector).unwrap()).collect();
+        let product = |a: &Vec<f64>, b: &Vec<f64>| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+        // Norms are far from 1, and largest.
+        let apart = on_host.iter().map(|v| product(v, v) - 1.0).fold(0.0, f64::max);
+        let found = vector_set::defect(space, n, &vectors).unwrap();
+        assert!((found - apart).abs() < 1e-12 * apart, "{n}: {found} {apart}");
         graph::orthonormalise(space, n, &mut vectors, &mut space.zeros(1).unwrap()).unwrap();
         assert!(vector_set::defect(space, n, &vectors).unwrap() < 1e-12, "{n}");
     }

@@ -1,13 +1,13 @@
 //! What GPUs compile, without a GPU: the functions in the loops of the layer, and the kernels by hand.
 
 use crate::functions::{
-    Add, AddByExchange, AddUnshared, Axpby, Centroid, Dot, Full, Half, HalfUnshared, Normalise, Prefix, Project, Ramp,
-    RowProduct, Scale, Series, Triad,
+    Add, AddByExchange, AddUnshared, Axpby, Centroid, Dot, Full, Gram, Half, HalfUnshared, Normalise, Prefix, Project,
+    Ramp, RowProduct, Scale, Series, Triad,
 };
 use crate::native::TEXT;
 use minifenl::space::DeviceText;
 use minifenl::space::cuda::Architecture;
-use support::{Functions, indices_front, items_front, loop_text, reduction_front, teams_front};
+use support::{Functions, indices_front, items_front, loop_text, reduction_front, teams_front, tiles_front};
 
 /// A struct of functions.
 fn of<F: DeviceText>() -> Functions {
@@ -34,6 +34,7 @@ fn nvrtc_compiles_the_functions_and_the_kernels_by_hand() {
         indices_front(of::<Normalise>(), [1, 0, 1], "double"),
         indices_front(of::<Project>(), [2, 0, 1], "double"),
         teams_front(of::<RowProduct>(), [2, 2, 1], 8),
+        tiles_front(of::<Gram>(), [16, 0, 1], [256, 528]),
     ];
     let texts: Vec<String> = texts.iter().map(|front| loop_text(front)).chain([TEXT.into()]).collect();
     for architecture in ["sm_80", "sm_90", "sm_100"] {
