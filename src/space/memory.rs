@@ -81,7 +81,9 @@ pub(crate) fn try_reserve<T>(what: &'static str, list: &mut Vec<T>, additional: 
 fn grow<T>(what: &'static str, list: &mut Vec<T>, additional: usize) -> Result<()> {
     let bytes = additional.saturating_add(list.len()).saturating_mul(size_of::<T>());
     admit(what, bytes)?;
-    list.try_reserve(additional).map_err(|_| out_of_memory(what, bytes as u64))
+    list.try_reserve(additional).map_err(|_| out_of_memory(what, bytes as u64))?;
+    advise_huge_pages(list.spare_capacity_mut());
+    Ok(())
 }
 
 /// Returns an empty list with room for `capacity` items.
