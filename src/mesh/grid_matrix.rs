@@ -41,10 +41,28 @@ pub(super) fn grid_matrix<M: MemorySpace>(
     })
 }
 
+/// Term of a coordinate that no interior point has: three of them do not overflow, and a local index is smaller.
+const OUTSIDE: u64 = 1 << 60;
+
+/// Terms of the local indices of interior points, along each axis.
+fn interior_terms<M: MemorySpace>(mesh: &Mesh<M>) -> [Vec<u64>; 3] {
+    let (inner, mut stride) = (mesh.part.interior(), 1);
+    [0, 1, 2].map(|axis| {
+        let range = inner.low[axis]..inner.high[axis];
+        let term = |at: u64| if range.contains(&at) { (at - range.start) * stride } else { OUTSIDE };
+        let terms = (0..mesh.spec().nodes()[axis]).map(term).collect();
+        stride *= range.end - range.start;
+        // Listed nodes have an order of their own.
+        if mesh.listed.is_none() { terms } else { vec![OUTSIDE; mesh.spec().nodes()[axis] as usize] }
+    })
+}
+
 /// The columns that a rank reads.
 pub(super) struct Columns<'a, M: MemorySpace> {
     pub mesh: &'a Mesh<M>,
     whole: IndexBox,
+    /// Along each axis: terms whose sum is the local index of an interior point; [`OUTSIDE`] at other coordinates.
+    interior: [Vec<u64>; 3],
     pub map: Map,
     /// Whether every grid point is a node.
     is_everywhere: bool,
@@ -92,11 +110,15 @@ impl<'a, M: MemorySpace> Columns<'a, M> {
             neighbours.push(Neighbour { rank, send, receive });
         }
         let map = Map::new(mesh.map.global_count(), mesh.map.owned_count(), neighbours)?;
-        Ok(Columns { mesh, whole, map, is_everywhere, ghosts })
+        Ok(Columns { mesh, whole, interior: interior_terms(mesh), map, is_everywhere, ghosts })
     }
 
     /// The local index of a grid point, if it is a node.
     fn local(&self, point: [u64; 3]) -> Option<LocalOrdinal> {
+        let [x, y, z] = [0, 1, 2].map(|axis| self.interior[axis][point[axis] as usize]);
+        if x + y + z < OUTSIDE {
+            return Some((x + y + z) as LocalOrdinal);
+        }
         if self.mesh.part.owned().contains(point) {
             return self.mesh.owned_node(point);
         }
@@ -109,28 +131,44 @@ impl<'a, M: MemorySpace> Columns<'a, M> {
     }
 }
 
+/// Calls `entry` with the columns and weights of the row of a node, x fastest.
+#[inline(always)]
+fn visit<M: MemorySpace>(
+    rows: &Mesh<M>,
+    columns: &Columns<'_, M>,
+    [along_x, along_y, along_z]: &[Stencil; 3],
+    node: usize,
+    mut entry: impl FnMut(LocalOrdinal, f64),
+) {
+    let [i, j, k] = rows.grid_point(node as LocalOrdinal).map(|index| index as usize);
+    for &(z, c) in &along_z.rows[k] {
+        for &(y, b) in &along_y.rows[j] {
+            for &(x, a) in &along_x.rows[i] {
+                if let Some(column) = columns.local([x, y, z]) {
+                    entry(column, a * b * c);
+                }
+            }
+        }
+    }
+}
+
 /// The matrix in local indices: lengths of rows, their offsets, then entries.
 fn matrix<M: MemorySpace>(
     space: &Threads,
     rows: &Mesh<M>,
     columns: &Columns<'_, M>,
-    [along_x, along_y, along_z]: &[Stencil; 3],
+    stencils: &[Stencil; 3],
     dofs: usize,
 ) -> Result<CrsMatrix> {
     let owned = rows.map.owned_count();
-    // Grid points and weights of the row of a node, x fastest.
-    let points = |node: usize| {
-        let [i, j, k] = rows.grid_point(node as LocalOrdinal).map(|index| index as usize);
-        let [xs, ys, zs] = [&along_x.rows[i], &along_y.rows[j], &along_z.rows[k]];
-        let pairs = zs.iter().flat_map(move |&(z, c)| ys.iter().map(move |&(y, b)| (y, z, b, c)));
-        pairs.flat_map(move |(y, z, b, c)| xs.iter().map(move |&(x, a)| ([x, y, z], a * b * c)))
-    };
     let length = |node: usize| {
         if !columns.is_everywhere {
-            return points(node).filter(|&(point, _)| columns.local(point).is_some()).count();
+            let mut count = 0;
+            visit(rows, columns, stencils, node, |_, _| count += 1);
+            return count;
         }
-        let [i, j, k] = rows.grid_point(node as LocalOrdinal).map(|index| index as usize);
-        along_x.rows[i].len() * along_y.rows[j].len() * along_z.rows[k].len()
+        let point = rows.grid_point(node as LocalOrdinal);
+        (0..3).map(|axis| stencils[axis].rows[point[axis] as usize].len()).product()
     };
     let mut lengths = try_zeroed::<u32>("lengths of rows", dofs * owned)?;
     space.for_each(lengths.par_chunks_mut(dofs * ROWS).enumerate(), |(task, lengths)| {
@@ -149,13 +187,14 @@ fn matrix<M: MemorySpace>(
             let (of_row, weights);
             (of_row, entries) = entries.split_at_mut(dofs * length);
             (weights, values) = values.split_at_mut(dofs * length);
-            let known = points(node).filter_map(|(point, weight)| Some((columns.local(point)?, weight)));
-            for (at, (column, weight)) in known.enumerate() {
+            let mut at = 0;
+            visit(rows, columns, stencils, node, |column, weight| {
                 for dof in 0..dofs {
                     of_row[dof * length + at] = column * dofs as LocalOrdinal + dof as LocalOrdinal;
                     weights[dof * length + at] = weight;
                 }
-            }
+                at += 1;
+            });
         }
     });
     let graph = CrsGraph::trusted(row_map, entries, dofs * columns.map.local_count());
