@@ -6,6 +6,7 @@ use super::transport::{Link, Staging, Transport};
 use super::{Communicator, Halo, Map, Solo};
 use crate::Result;
 use crate::blas::{Blas, Collective, Reductions};
+use std::cell::OnceCell;
 use std::ops::Range;
 use std::time::Duration;
 
@@ -14,6 +15,7 @@ use std::time::Duration;
 pub struct Links<'a, S: Staging> {
     comm: &'a dyn Communicator,
     link: Box<dyn Link<S>>,
+    alone: OnceCell<Box<Links<'static, S>>>,
 }
 
 impl<'a, S: Staging> Links<'a, S> {
@@ -23,17 +25,22 @@ impl<'a, S: Staging> Links<'a, S> {
     /// # Errors
     /// As [`Staging::link`].
     pub fn connect(space: &S, comm: &'a dyn Communicator, wanted: Option<Transport>, limit: Duration) -> Result<Self> {
-        Ok(Links { comm, link: space.link(comm, wanted, limit)? })
+        Ok(Links { comm, link: space.link(comm, wanted, limit)?, alone: OnceCell::new() })
     }
 
     /// Sends through the host, which works everywhere.
     pub fn staged(comm: &'a dyn Communicator) -> Self {
-        Links { comm, link: Box::new(Staged) }
+        Links { comm, link: Box::new(Staged), alone: OnceCell::new() }
     }
 
     /// Returns the ranks.
     pub fn comm(&self) -> &'a dyn Communicator {
         self.comm
+    }
+
+    /// Returns the connections of this rank to itself, for work that every rank does alone.
+    pub fn alone(&self) -> &Links<'static, S> {
+        self.alone.get_or_init(|| Box::new(Links::staged(&Solo)))
     }
 
     /// Returns the transport.

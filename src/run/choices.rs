@@ -2,7 +2,7 @@
 
 use super::deck::{Operator, Preconditioning};
 use super::forecast::{Choices, Forecast, Sizes};
-use super::meshes::coarse_boxes;
+use super::meshes::{CoarseBox, coarse_boxes};
 use super::problem::{Case, expected};
 use super::{Deck, Job, vtk};
 use crate::mesh::{BoxPart, Stencil};
@@ -37,14 +37,19 @@ pub(super) fn forecast<S: Job>(
         _ => Level::<S>::bytes(rows) + 65 * sizes.columns(),
     };
     let (mut finer, mut rows) = (*part.spec(), sizes.rows());
-    for (spec, element) in coarse_boxes(deck, part.spec(), ranks) {
-        let Ok(part) = BoxPart::new(&spec, rank, ranks) else { break };
+    let mut shared = ranks;
+    for CoarseBox { spec, element, ranks } in coarse_boxes(deck, part.spec(), ranks) {
+        let Ok(part) = BoxPart::new(&spec, rank % ranks, ranks) else { break };
         let (sizes, _, of_level) = of_part(&part, element, Operator::Assembled);
         let entries = |axis: usize| Stencil::linear(finer.nodes()[axis], spec.nodes()[axis]).entries() as f64;
         let entries = rows as f64 * (0..3).map(|axis| entries(axis) / finer.nodes()[axis] as f64).product::<f64>();
         // Interpolation, its transpose, and of unknowns to the coarser box: one entry or a few per row there.
         levels += of_level.peak() + 24 * entries as u64 + 8 * (rows + sizes.rows()) + 36 * sizes.rows();
-        (finer, rows) = (spec, sizes.rows());
+        if ranks < shared {
+            // Twice, of residuals and of unknowns: the parts of all ranks, and a matrix of ones.
+            levels += 2 * 48 * sizes.rows();
+        }
+        (finer, rows, shared) = (spec, sizes.rows(), ranks);
     }
     let general = deck.solver().method().bytes(sizes.rows(), sizes.columns());
     let mut forecast = forecast.with(levels + general);

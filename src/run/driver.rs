@@ -112,7 +112,7 @@ pub fn solution_on<S: Job>(
     // 1. This rank's share of the box.
     comm.enter_phase("mesh");
     let part = share(deck, comm)?;
-    let deck = &preconditioned::<S>(deck, part.spec(), comm.size());
+    let deck = &preconditioned::<S>(deck, part.spec());
     agree(comm, deck.check_matrix::<S>())?;
     given.without_effect(deck, S::SYNCHRONOUS, comm.size()).iter().for_each(|text| progress(Event::Notice(text)));
     let free = agree(comm, space.free_bytes(comm))?;

@@ -5,10 +5,10 @@ use super::judged::on_host;
 use super::problem::Case;
 use super::steps::here;
 use super::{Deck, Job};
-use crate::comm::{Communicator, agree};
+use crate::comm::{Communicator, Solo, agree};
 use crate::element::ElementType;
 use crate::mesh::{BoxPart, BoxParts, BoxSpec, CoordinateMap, Mesh};
-use crate::solve::MOST_INVERTED;
+use crate::solve::gathers;
 use crate::{Error, Result, fill};
 
 /// Makes this rank's mesh: that of trilinear hexahedra in the memory of the space, any other on the host. All ranks call it together.
@@ -43,16 +43,27 @@ pub(super) fn made<S: Job>(
 /// Most nodes of a box that is not coarsened any more.
 const FEW: u64 = 300;
 
-/// Returns the coarser boxes of a multigrid preconditioner with their elements, finest first, as long as each rank owns nodes of them.
-pub(super) fn coarse_boxes(deck: &Deck, fine: &BoxSpec, ranks: usize) -> Vec<(BoxSpec, ElementType)> {
+/// A coarser box of a multigrid preconditioner.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct CoarseBox {
+    pub spec: BoxSpec,
+    pub element: ElementType,
+    /// Ranks that share the box; 1 where each has all of it.
+    pub ranks: usize,
+}
+
+/// Returns the coarser boxes of a multigrid preconditioner, finest first. The ranks share them as long as they are large and each rank owns
+/// nodes; coarser ones every rank has as a whole, so that the last box does not depend on the number of ranks.
+pub(super) fn coarse_boxes(deck: &Deck, fine: &BoxSpec, mut ranks: usize) -> Vec<CoarseBox> {
     let (mut boxes, mut spec, mut element) = (Vec::new(), *fine, deck.mesh.element);
+    let dofs = deck.problem.kind.dofs() as u64;
     while deck.preconditioning() == Preconditioning::Multigrid && spec.node_count() > FEW {
         let Some(coarser) = spec.coarsened(element.degree()) else { break };
-        if BoxParts::new(&coarser, ranks).is_err() {
-            break;
-        }
         (spec, element) = (coarser, element.of_degree_one());
-        boxes.push((spec, element));
+        if gathers(dofs * spec.node_count()) || BoxParts::new(&spec, ranks).is_err() {
+            ranks = 1;
+        }
+        boxes.push(CoarseBox { spec, element, ranks });
     }
     boxes
 }
@@ -62,9 +73,9 @@ pub(super) fn coarse_boxes(deck: &Deck, fine: &BoxSpec, ranks: usize) -> Vec<(Bo
 /// (docs/results/2026-11-25-h100.md).
 const MANY: [[u64; 2]; 2] = [[1 << 16; 2], [1 << 17, 3 << 18]];
 
-/// Returns the deck with the preconditioner of preset `fast` in place of `auto`: multigrid for many unknowns, unless the ranks leave too
-/// many of them to the last level or advection prevails; then Jacobi's. Depends on what all ranks know.
-pub(super) fn preconditioned<S: Job>(deck: &Deck, spec: &BoxSpec, ranks: usize) -> Deck {
+/// Returns the deck with the preconditioner of preset `fast` in place of `auto`: multigrid for many unknowns, unless advection prevails; then
+/// Jacobi's. Depends on what all ranks know.
+pub(super) fn preconditioned<S: Job>(deck: &Deck, spec: &BoxSpec) -> Deck {
     let [some, many] = MANY[usize::from(!S::SYNCHRONOUS)];
     let dofs = deck.problem.kind.dofs() as u64;
     let (unknowns, mut deck) = (dofs * spec.node_count(), deck.clone());
@@ -73,10 +84,9 @@ pub(super) fn preconditioned<S: Job>(deck: &Deck, spec: &BoxSpec, ranks: usize) 
         return deck;
     }
     deck.cg.preconditioner = Choice::Given(Preconditioning::Multigrid);
-    let last = coarse_boxes(&deck, spec, ranks).last().map(|(spec, _)| dofs * spec.node_count());
     // The coarse boxes leave advection out.
     let prevails = Case::new(&deck, spec).advection_ratio(&deck, spec) > 2.0;
-    if prevails || unknowns <= many || last.is_none_or(|unknowns| unknowns > MOST_INVERTED as u64) {
+    if prevails || unknowns <= many {
         deck.cg.preconditioner = Choice::Given(Preconditioning::Jacobi);
     }
     deck
@@ -93,7 +103,10 @@ pub(super) fn coarse_meshes<S: Job>(
     fine: &Mesh<S::Memory>,
 ) -> Result<Vec<Mesh<S::Memory>>> {
     let boxes = coarse_boxes(deck, fine.spec(), comm.size()).into_iter();
-    let mesh =
-        |(spec, element)| made(space, comm, element, agree(comm, BoxPart::new(&spec, comm.rank(), comm.size()))?);
+    let mesh = |CoarseBox { spec, element, ranks }| {
+        let sharing: &dyn Communicator = if ranks == 1 { &Solo } else { comm };
+        let part = agree(comm, BoxPart::new(&spec, sharing.rank(), sharing.size()))?;
+        agree(comm, made(space, sharing, element, part))
+    };
     boxes.map(mesh).collect()
 }

@@ -243,6 +243,8 @@ pub struct PairMapReport {
 /// A level of the preconditioner.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct LevelReport {
+    /// Ranks that share its rows; 1 where every rank has all of them.
+    pub ranks: usize,
     /// Rows of the matrix; in a report, over all ranks.
     pub rows: u64,
     /// Entries of its graph, likewise.

@@ -199,14 +199,16 @@ fn together(comm: &dyn Communicator, triad: Option<f64>) -> Option<f64> {
     triad.map(|_| sum[0])
 }
 
-/// The levels of the preconditioner over all ranks, which have equally many.
+/// The levels of the preconditioner over all ranks, which have equally many. Rows that every rank has count once.
 fn levels(comm: &dyn Communicator, own: &[LevelReport]) -> Vec<LevelReport> {
-    let mut sums: Vec<u64> = own.iter().flat_map(|level| [level.rows, level.entries]).collect();
+    let counted = |level: &LevelReport| u64::from(level.ranks > 1 || comm.rank() == 0);
+    let mut sums: Vec<u64> =
+        own.iter().flat_map(|level| [level.rows, level.entries].map(|count| count * counted(level))).collect();
     let mut seconds: Vec<f64> = own.iter().map(|level| level.seconds).collect();
     comm.all_sum_u64(&mut sums);
     comm.all_max(&mut seconds);
-    let levels = sums.as_chunks().0.iter().zip(seconds);
-    levels.map(|(&[rows, entries], seconds)| LevelReport { rows, entries, seconds }).collect()
+    let levels = own.iter().zip(sums.as_chunks().0).zip(seconds);
+    levels.map(|((own, &[rows, entries]), seconds)| LevelReport { ranks: own.ranks, rows, entries, seconds }).collect()
 }
 
 #[cfg(test)]
@@ -273,12 +275,17 @@ mod tests {
             |rank: u64| MapCounts { stored: 10 + rank, duplicates: 100 + rank, longest_probe: [7, 5][rank as usize] };
         let stats =
             |rank: u64| MapStats { capacity: 40 + rank, retries: rank, failed: 3 * rank, counted: Some(counted(rank)) };
-        let level = |rank: u64| LevelReport { rows: 5 + rank, entries: 20 + rank, seconds: [2.0, 1.0][rank as usize] };
+        let level = |rank: u64, ranks| LevelReport {
+            ranks,
+            rows: 5 + rank,
+            entries: 20 + rank,
+            seconds: [2.0, 1.0][rank as usize],
+        };
         let of_rank = on_ranks(2, |comm| {
             let rank = comm.rank() as u64;
             let unknown = MapStats { counted: Some(counted(rank)).filter(|_| rank == 0), ..stats(rank) };
             assert_eq!([Some(1.5 + rank as f64), None].map(|triad| together(comm, triad)), [Some(4.0), None]);
-            (pair_map(comm, stats(rank)), pair_map(comm, unknown), levels(comm, &[level(rank)]))
+            (pair_map(comm, stats(rank)), pair_map(comm, unknown), levels(comm, &[level(rank, 2), level(0, 1)]))
         });
         let known = PairMapReport {
             capacity: 81,
@@ -289,7 +296,8 @@ mod tests {
             duplicates: Some(201),
         };
         let unknown = PairMapReport { load: None, longest_probe: None, duplicates: None, ..known.clone() };
-        let levels = vec![LevelReport { rows: 11, entries: 41, seconds: 2.0 }];
+        // The second level is on each rank.
+        let levels = vec![LevelReport { ranks: 2, rows: 11, entries: 41, seconds: 2.0 }, level(0, 1)];
         assert_eq!(of_rank, vec![(known, unknown, levels); 2]);
     }
 

@@ -8,6 +8,7 @@ use minifenl::comm::{Communicator, Exchange, Map, Message};
 use minifenl::{Error, Result};
 use std::cell::Cell;
 use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::rc::Rc;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 /// What `work` returns on each of `size` ranks.
@@ -32,6 +33,7 @@ pub fn on_ranks_that_add<T: Send>(seed: u64, size: usize, work: impl Fn(&Ranks) 
                     in_rank_order: Cell::new(false),
                     exchanges: Cell::new(0),
                     sent: Cell::default(),
+                    messages: Rc::default(),
                 })
             })
         };
@@ -108,6 +110,8 @@ pub struct Ranks {
     exchanges: Cell<usize>,
     /// Messages to other ranks by `send_all`, and the numbers in them.
     pub sent: Cell<[usize; 2]>,
+    /// Messages to other ranks by exchanges.
+    pub messages: Rc<Cell<usize>>,
 }
 
 impl Ranks {
@@ -217,6 +221,7 @@ impl Communicator for Ranks {
             send: vec![0.0; count],
             receive: vec![0.0; map.ghost_count()],
             in_flight: false,
+            messages: self.messages.clone(),
         }))
     }
     fn fix_order_of_sums(&self) {
@@ -239,6 +244,7 @@ struct Values {
     send: Vec<f64>,
     receive: Vec<f64>,
     in_flight: bool,
+    messages: Rc<Cell<usize>>,
 }
 
 impl Exchange for Values {
@@ -250,6 +256,7 @@ impl Exchange for Values {
             let (values, others) = rest.split_at(neighbour.send.len());
             let to = (self.rank, neighbour.rank, self.number);
             self.shared.change(|state| state.values.entry(to).or_default().push_back(values.to_vec()));
+            self.messages.set(self.messages.get() + 1);
             rest = others;
         }
         self.in_flight = true;

@@ -104,12 +104,12 @@ impl<S: Job> Aggregates<S> {
         self.levels.is_some()
     }
 
-    /// Rows and entries of the coarser levels.
-    pub fn numbers(&self) -> Vec<LevelReport> {
-        let matrices = self.levels.iter().flat_map(|levels| levels.levels().1);
-        let numbers = matrices.map(|matrix| {
+    /// Rows and entries of the coarser levels of a run on `ranks` ranks.
+    pub fn numbers(&self, ranks: usize) -> Vec<LevelReport> {
+        let Some(levels) = &self.levels else { return Vec::new() };
+        let numbers = levels.levels().1.zip(1..).map(|(matrix, level)| {
             let [rows, entries] = [matrix.graph().rows(), matrix.graph().nnz()].map(|count| count as u64);
-            LevelReport { rows, entries, seconds: 0.0 }
+            LevelReport { ranks: if levels.is_whole(level) { 1 } else { ranks }, rows, entries, seconds: 0.0 }
         });
         numbers.collect()
     }

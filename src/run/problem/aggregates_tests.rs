@@ -44,6 +44,16 @@ fn iterations_do_not_grow_with_the_box_nor_with_ranks() {
     }
 }
 
+/// The first coarse level has more than 2048 unknowns and is shared; the second one each rank has as a whole.
+#[test]
+fn ranks_share_large_levels() {
+    let deck = deck(ProblemKind::Heat, ElementType::Hex8, [45; 3]);
+    let on = on_ranks(3, |comm| solve_on(&Serial, &deck, comm, &silent).unwrap());
+    check("45 nodes on 3 ranks", &on[0], 12);
+    let levels: Vec<_> = on[0].levels.iter().map(|level| (level.rows > 2048, level.ranks)).collect();
+    assert_eq!(levels, [(true, 3), (true, 3), (false, 1)], "{:?}", on[0].levels);
+}
+
 #[test]
 fn every_element_map_and_problem_converges() {
     for (element, name) in ElementType::volumes() {

@@ -234,7 +234,8 @@ impl<S: Job> Linear<S> {
             Linear::Matrix(stored) => stored.numbers[0],
             Linear::Elements(..) => 0,
         };
-        LevelReport { rows: discrete.map().owned_count() as u64, entries, seconds: 0.0 }
+        let ranks = discrete.input.links.comm().size();
+        LevelReport { ranks, rows: discrete.map().owned_count() as u64, entries, seconds: 0.0 }
     }
 
     /// Plans CG in one launch, where that suits the matrix.

@@ -282,17 +282,7 @@ impl<S: Job> NonlinearProblem<S> for Problem<'_, S> {
         (self.discrete.input.progress)(Event::Phase("nested"));
         let improved = self.timed("nested", |this| preconditioner.nested_start(&this.discrete, &this.linear, x));
         self.preconditioner = Some(preconditioner);
-        match improved {
-            // Found on all ranks alike: the boundary values serve then.
-            Err(
-                Error::NotConverged { .. }
-                | Error::NotFinite { .. }
-                | Error::Breakdown { .. }
-                | Error::Indefinite { .. }
-                | Error::Underflow { .. },
-            ) => Ok(false),
-            improved => improved,
-        }
+        improved
     }
 
     fn solve(

@@ -11,7 +11,8 @@ use super::discrete::{Discrete, Marks};
 use super::input::ProblemInput;
 use super::linear::Linear;
 use crate::Result;
-use crate::comm::{Halo, agree};
+use crate::blas::Collective;
+use crate::comm::{Halo, Links, Map, agree};
 use crate::graph;
 use crate::mesh::{Face, Mesh, Stencil};
 use crate::run::Job;
@@ -44,15 +45,36 @@ pub(super) struct Multigrid<'a, S: Job> {
     halo: Halo<S>,
 }
 
-/// Makes the matrix of stencils between two meshes, rows and columns.
+/// Returns whether this rank has all nodes of a mesh.
+fn is_whole<M: MemorySpace>(mesh: &Mesh<M>) -> bool {
+    mesh.map.owned_count() as u64 == mesh.map.global_count()
+}
+
+/// Returns the connections of the ranks that share a mesh.
+fn sharing<'l, S: Job>(links: &'l Links<'l, S>, mesh: &Mesh<S::Memory>) -> &'l Links<'l, S> {
+    if is_whole(mesh) { links.alone() } else { links }
+}
+
+/// Makes the matrix of stencils between two meshes, rows and columns. Where the ranks share the columns and each has all rows, each multiplies
+/// by its columns and all add the products.
 fn between<S: Job>(
     fine: &Discrete<'_, S>,
-    meshes: [&Mesh<S::Memory>; 2],
+    [rows, columns]: [&Mesh<S::Memory>; 2],
     stencil: impl Fn(usize) -> Stencil,
 ) -> Result<DistributedMatrix<S>> {
-    let (links, dofs) = (fine.input.links, fine.case.model.dofs());
-    let (rows, map) = fine.space.grid_matrix(links.comm(), meshes, &[0, 1, 2].map(stencil), dofs)?;
-    agree(links.comm(), DistributedMatrix::new(fine.space, links, (rows, &map)))
+    let (space, links, dofs) = (fine.space, fine.input.links, fine.case.model.dofs());
+    let stencils = [0, 1, 2].map(stencil);
+    if is_whole(rows) && !is_whole(columns) {
+        let transposed = stencils.each_ref().map(Stencil::transposed);
+        let of_columns = space.grid_matrix(links.alone().comm(), [columns, rows], &transposed, dofs);
+        let matrix = agree(links.comm(), of_columns.and_then(|(matrix, _)| space.transpose(&matrix)))?;
+        let (own, whole) = (matrix.graph().columns(), matrix.graph().rows());
+        let map = agree(links.comm(), Map::new(own as u64, own, Vec::new()))?;
+        return DistributedMatrix::gathered(space, links, (matrix, &map), 0, whole);
+    }
+    let on = sharing(links, columns);
+    let (matrix, map) = agree(links.comm(), space.grid_matrix(on.comm(), [rows, columns], &stencils, dofs))?;
+    agree(links.comm(), DistributedMatrix::new(space, on, (matrix, &map)))
 }
 
 /// Makes the transfers between two meshes.
@@ -91,14 +113,15 @@ impl<'a, S: Job> OnMesh<'a, S> {
     fn new(fine: &Discrete<'a, S>, finer: &Mesh<S::Memory>, mesh: &'a Mesh<S::Memory>) -> Result<Self> {
         let ProblemInput { deck, links, phases, progress, .. } = fine.input;
         let (space, comm, mut unused) = (fine.space, links.comm(), Marks::<S>::new());
-        let input = ProblemInput { deck, links, mesh, coarse: &[], phases, progress };
+        let on = sharing(links, mesh);
+        let input = ProblemInput { deck, links: on, mesh, coarse: &[], phases, progress };
         let mut discrete = agree(comm, Discrete::new(space, input))?;
         discrete.case = discrete.case.without_advection();
         let strategy = deck.graph.strategy.or_default();
         let nodes = graph::build(space, &mesh.elem_node, mesh.map.owned_count(), strategy);
         let graph = agree(comm, nodes.and_then(|nodes| space.dof_graph(nodes, discrete.case.model.dofs())))?;
         let linear = agree(comm, Linear::matrix(&discrete, graph, &mut unused))?;
-        let halo = agree(comm, links.halo(space, discrete.map()))?;
+        let halo = agree(comm, on.halo(space, discrete.map()))?;
         let sampling = if deck.problem.kind.is_linear() {
             None
         } else {
@@ -240,7 +263,8 @@ pub(super) fn prepare<S: Job>(hierarchy: &mut Hierarchy<S>, parts: Vec<Part<'_, 
     let Some((first, ..)) = parts.first() else { return Ok(()) };
     let (space, links, finer) = (first.space, first.input.links, hierarchy.levels.len() - parts.len());
     for ((discrete, linear, _), level) in parts.iter().zip(&mut hierarchy.levels[finer..]) {
-        linear.inverse_diagonal(discrete, S::Memory::slice_mut(&mut level.inverse))?;
+        let made = linear.inverse_diagonal(discrete, S::Memory::slice_mut(&mut level.inverse));
+        if discrete.input.links.is_alone() { agree(links.comm(), made)? } else { made? }
     }
     let meshes: Vec<&Discrete<'_, S>> = parts.iter().map(|part| part.0).collect();
     with_operators(parts, |operators| {

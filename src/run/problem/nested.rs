@@ -4,13 +4,14 @@
 use super::discrete::{Discrete, Marks};
 use super::linear::Linear;
 use super::multigrid::{self, Multigrid, OnMesh};
-use crate::Result;
-use crate::comm::agree;
+use crate::blas::Collective;
+use crate::comm::{agree, failing};
 use crate::run::Job;
 use crate::solve::{
     CgParams, CgWorkspace, Hierarchy, LinearSystem, NewtonInfo, NewtonParams, NonlinearProblem, SolveInfo, cg, newton,
 };
 use crate::space::{Array, MemorySpace, Slice};
+use crate::{Error, Result};
 
 /// Newton's limits on the coarsest box, and on a box between, whose start is good.
 const COARSEST: NewtonParams = NewtonParams { is_inexact: true, ..NewtonParams::new(1e-6, 20) };
@@ -72,31 +73,57 @@ impl<'a, S: Job> Multigrid<'a, S> {
     /// Overwrites x, the start, by boundary values and the interpolated solution of the next coarser box; returns whether there is one.
     /// All ranks call it together.
     pub fn nested_start(&mut self, fine: &Discrete<'a, S>, linear: &Linear<S>, x: &mut Slice<S, f64>) -> Result<bool> {
-        let Multigrid { coarse, hierarchy, .. } = self;
-        let (space, count) = (fine.space, coarse.len());
-        for at in (0..count).rev() {
-            let discrete = &coarse[at].discrete;
-            let (rows, columns) = (discrete.map().owned_count(), discrete.map().local_count());
-            let mut unknowns: Array<S, f64> = discrete.start()?;
-            let start = S::Memory::slice_mut(&mut unknowns);
-            if at + 1 < count {
-                let (boxes, coarser) = coarse.split_at_mut(at + 1);
-                let OnMesh { discrete, linear, .. } = &mut boxes[at];
-                add_interpolated(discrete, linear, hierarchy, (at + 1, S::Memory::slice(&coarser[0].unknowns)), start)?;
+        let comm = fine.input.links.comm();
+        for at in (0..self.coarse.len()).rev() {
+            let mut improved = tolerated(self.solve_on_box(fine.space, at));
+            if self.coarse[at].discrete.input.links.is_alone() {
+                // Each rank has solved by itself.
+                improved = agree(comm, improved).map(|improved| failing(comm, !improved).is_none());
             }
-            let workspace = CgWorkspace::new(space, rows, columns)?;
-            let is_coarsest = at + 1 == count;
-            let mut problem = OnBox { boxes: &mut coarse[at..], hierarchy, workspace, inverts: is_coarsest };
-            let (params, mut info) = (if is_coarsest { COARSEST } else { BETWEEN }, NewtonInfo::default());
-            newton(space, fine.input.links, &mut problem, start, params, &mut |_, _| {}, &mut info)?;
-            if info.residual > info.initial_residual {
+            if !improved? {
                 return Ok(false);
             }
-            coarse[at].unknowns = unknowns;
         }
+        let Multigrid { coarse, hierarchy, .. } = self;
         let Some(coarser) = coarse.first() else { return Ok(false) };
         add_interpolated(fine, linear, hierarchy, (0, S::Memory::slice(&coarser.unknowns)), x)?;
         Ok(true)
+    }
+
+    /// Solves on a coarse box from the solution of the next coarser one; returns whether its residual has not grown.
+    fn solve_on_box(&mut self, space: &S, at: usize) -> Result<bool> {
+        let Multigrid { coarse, hierarchy, .. } = self;
+        let (count, discrete) = (coarse.len(), &coarse[at].discrete);
+        let (rows, columns) = (discrete.map().owned_count(), discrete.map().local_count());
+        let (links, mut unknowns): (_, Array<S, f64>) = (discrete.input.links, discrete.start()?);
+        let start = S::Memory::slice_mut(&mut unknowns);
+        if at + 1 < count {
+            let (boxes, coarser) = coarse.split_at_mut(at + 1);
+            let OnMesh { discrete, linear, .. } = &mut boxes[at];
+            add_interpolated(discrete, linear, hierarchy, (at + 1, S::Memory::slice(&coarser[0].unknowns)), start)?;
+        }
+        let workspace = CgWorkspace::new(space, rows, columns)?;
+        let is_coarsest = at + 1 == count;
+        let mut problem = OnBox { boxes: &mut coarse[at..], hierarchy, workspace, inverts: is_coarsest };
+        let (params, mut info) = (if is_coarsest { COARSEST } else { BETWEEN }, NewtonInfo::default());
+        newton(space, links, &mut problem, start, params, &mut |_, _| {}, &mut info)?;
+        coarse[at].unknowns = unknowns;
+        Ok(info.residual <= info.initial_residual)
+    }
+}
+
+/// Takes a solve that has not converged, which ranks that share a box find alike, for one that improves nothing: the boundary values
+/// serve then.
+fn tolerated(improved: Result<bool>) -> Result<bool> {
+    match improved {
+        Err(
+            Error::NotConverged { .. }
+            | Error::NotFinite { .. }
+            | Error::Breakdown { .. }
+            | Error::Indefinite { .. }
+            | Error::Underflow { .. },
+        ) => Ok(false),
+        improved => improved,
     }
 }
 

@@ -90,7 +90,7 @@ impl<'a, S: Job> Levels<'a, S> {
         let mut levels = vec![linear.level(fine)];
         levels.extend(match self {
             Levels::Boxes(multigrid) => multigrid.numbers(),
-            Levels::Aggregates(aggregates) => aggregates.numbers(),
+            Levels::Aggregates(aggregates) => aggregates.numbers(fine.input.links.comm().size()),
             Levels::Sweeps(_) => Vec::new(),
         });
         let is_prepared = match self {

@@ -64,13 +64,14 @@ impl Report {
             let complexity = if complexity.is_finite() { format!("{complexity:.3}") } else { "-".into() };
             vec![
                 at.to_string(),
+                level.ranks.to_string(),
                 level.rows.to_string(),
                 level.entries.to_string(),
                 complexity,
                 format!("{:.3}", 1e3 * level.seconds),
             ]
         });
-        columns(&["level", "rows", "entries", "complexity", "ms per cycle"], rows) + "\n"
+        columns(&["level", "ranks", "rows", "entries", "complexity", "ms per cycle"], rows) + "\n"
     }
 
     /// One row per phase, parts indented. The column `us/node` is per call.

@@ -145,7 +145,7 @@ fn full() -> Report {
     let mut phases: Vec<PhaseReport> = names.enumerate().map(|(at, name)| phase(at, name)).collect();
     (phases[13].parent, phases[7].spread, phases[8].flops) = (Some("cg".into()), Some(spread), 0.0);
     phases[9] = PhaseReport::new("ghosts", 11, 9.25, 6.95, 0.0, 0.0, 210, Some(20.0));
-    let level = |rows, entries, seconds| LevelReport { rows, entries, seconds };
+    let level = |ranks, rows, entries, seconds| LevelReport { ranks, rows, entries, seconds };
     let step = |newton, residual, cg_iterations| HistoryReport {
         newton,
         residual,
@@ -193,7 +193,7 @@ fn full() -> Report {
         triad_gb_per_s: Some(20.0),
         peak_bytes: 7_654_321,
         peak_bytes_per_node: 37_338.15,
-        levels: vec![level(1000, 27_000, 2e-3), level(125, 2700, 0.5e-3), level(8, 64, 0.25e-3)],
+        levels: vec![level(3, 1000, 27_000, 2e-3), level(3, 125, 2700, 0.5e-3), level(1, 8, 64, 0.25e-3)],
         pair_map: Some(PairMapReport {
             capacity: 40,
             load: Some(0.525),

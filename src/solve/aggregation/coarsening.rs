@@ -5,17 +5,21 @@
 //! R  = P^T                                  entries at aggregates of other ranks go to their owners
 //! A' = R (A P)                              rows of A P of R's ghosts come from their owners
 //! ```
-//! Other values of A on the same graph keep P and R: a refill computes both products on their plans and has no other step.
+//! Other values of A on the same graph keep P and R: a refill computes both products on their plans and has no other step. Of a small A' every
+//! rank gets all rows; P then has the columns of all ranks, and R r is gathered.
 
-use super::ghost_rows::GhostRows;
-use super::numbering::Numbering;
+use super::gathered::{Gathered, gathered_vectors};
+use super::ghost_rows::{GhostRows, Lent};
+use super::numbering::{Columns, Numbering};
 use super::restriction::restriction;
 use super::tentative::Tentative;
 use super::{Aggregate, NearNull};
 use crate::comm::{Communicator, Links, Map, agree};
-use crate::space::Array;
-use crate::sparse::{CrsMatrix, MatrixOf, Spgemm};
+use crate::solve::{DistributedMatrix, Transfer, gathers};
+use crate::space::{Array, try_collect};
+use crate::sparse::{CrsGraph, CrsMatrix, MatrixOf, Spgemm};
 use crate::{LocalOrdinal, Result};
+use std::sync::Arc;
 
 /// Factor of the smoothing of the prolongator, which is the best for its energy (Vanek, Mandel and Brezina 1996).
 const OMEGA: f64 = 4.0 / 3.0;
@@ -31,6 +35,8 @@ pub(super) struct Coarsening<S: Aggregate> {
     r_a_p: Spgemm<S::Memory>,
     /// Coarse rows without a fine one: 1 on the diagonal leaves the matrix definite.
     empty: Array<S, LocalOrdinal>,
+    /// This rank's rows of A', where every rank has the whole.
+    gathered: Option<Gathered<S>>,
 }
 
 /// A matrix, and the map of its columns.
@@ -40,7 +46,9 @@ type Mapped<S> = (CrsMatrix<f64, <S as crate::space::ExecutionSpace>::Memory>, M
 pub(super) struct Coarser<S: Aggregate> {
     pub coarsening: Coarsening<S>,
     /// P and R.
-    pub transfers: [Mapped<S>; 2],
+    pub transfer: Transfer<S>,
+    /// Whether every rank has all of A'.
+    pub is_whole: bool,
     /// A', without values.
     pub coarse: Mapped<S>,
     pub near_null: NearNull<S::Memory>,
@@ -79,8 +87,24 @@ impl<S: Aggregate> Coarsening<S> {
             Ok((r_a_p, coarse, columns.map.expand(width)?, space.take(empty)?))
         };
         let (r_a_p, coarse, map, empty) = agree(comm, planned())?;
-        let coarsening = Coarsening { prolongator, products, a_p, r_a_p, empty };
-        Ok(Coarser { coarsening, transfers: [(p, map), (r, fine.map)], coarse, near_null })
+        let mut coarsening = Coarsening { prolongator, products, a_p, r_a_p, empty, gathered: None };
+        let unknowns = coarse.1.global_count();
+        if comm.size() == 1 || !gathers(unknowns) {
+            let [prolongation, restriction] = [(p, map), (r, fine.map)]
+                .map(|(rows, map)| agree(comm, DistributedMatrix::new(space, links, (rows, &map))));
+            let transfer = Transfer { prolongation: prolongation?, restriction: restriction? };
+            return Ok(Coarser { coarsening, transfer, is_whole: false, coarse, near_null });
+        }
+        let (unknowns, first) = (unknowns as usize, numbering.first() * width as u64);
+        let restriction = DistributedMatrix::gathered(space, links, (r, &fine.map), first, unknowns)?;
+        let map = agree(comm, Map::new(unknowns as u64, unknowns, Vec::new()))?;
+        let prolongation = with_global_columns(space, p, (&columns, width), unknowns)
+            .and_then(|p| DistributedMatrix::new(space, links.alone(), (p, &map)));
+        let transfer = Transfer { prolongation: agree(comm, prolongation)?, restriction };
+        let (own, whole) = Gathered::plan(space, comm, coarse.0, (&all, width))?;
+        coarsening.gathered = Some(own);
+        let near_null = gathered_vectors(space, comm, &near_null)?;
+        Ok(Coarser { coarsening, transfer, is_whole: true, coarse: (whole, map), near_null })
     }
 
     /// Computes the coarse matrix of a fine one on the graph of the plan, with P and R: 2 flops per pair of entries in both products.
@@ -92,13 +116,32 @@ impl<S: Aggregate> Coarsening<S> {
         [a, p, r]: [&MatrixOf<S>; 3],
         coarse: &mut MatrixOf<S>,
     ) -> Result<()> {
-        let Coarsening { prolongator, products, a_p, r_a_p, empty } = self;
+        let Coarsening { prolongator, products, a_p, r_a_p, empty, gathered } = self;
         let p = prolongator.as_ref().map_or(p, |rows| &rows.matrix);
         agree(comm, a_p.values(space, a, p, products.matrix.parts_mut().1))?;
         agree(comm, products.refresh(space))?;
-        let computed = r_a_p.values(space, r, &products.matrix, coarse.parts_mut().1);
-        agree(comm, computed.and_then(|()| space.set_diagonal(empty, coarse)))
+        let own = gathered.as_mut().map_or(&mut *coarse, |gathered| &mut gathered.own);
+        let computed = r_a_p.values(space, r, &products.matrix, own.parts_mut().1);
+        agree(comm, computed.and_then(|()| space.set_diagonal(empty, own)))?;
+        gathered.as_ref().map_or(Ok(()), |gathered| gathered.refresh(space, comm, coarse))
     }
+}
+
+/// Renumbers the columns of P, groups of `width` unknowns, by their global ids.
+fn with_global_columns<S: Aggregate>(
+    space: &S,
+    p: MatrixOf<S>,
+    (columns, width): (&Columns, usize),
+    unknowns: usize,
+) -> Result<MatrixOf<S>> {
+    let (graph, values) = p.into_parts();
+    let lent = Lent::new(space, &graph)?;
+    let wide = width as LocalOrdinal;
+    let renumbered = lent.entries.iter().map(|column| columns.id(column / wide) as LocalOrdinal * wide + column % wide);
+    let entries = space.take(try_collect("columns", renumbered)?)?;
+    let row_map = space.take(try_collect("row offsets", lent.row_map.iter().copied())?)?;
+    let graph = CrsGraph::from_parts(graph.rows(), unknowns, graph.nnz(), row_map, entries);
+    Ok(CrsMatrix::from_parts(Arc::new(graph), values))
 }
 
 /// P0 - omega D^-1 A P0.
@@ -121,8 +164,6 @@ fn smoothed<S: Aggregate>(
 #[test]
 fn a_smoothed_prolongator_is_that_by_hand() {
     use crate::space::Threads;
-    use crate::sparse::CrsGraph;
-    use std::sync::Arc;
     let matrix = |row_map, entries, columns, values| {
         CrsMatrix::new(Arc::new(CrsGraph::new(row_map, entries, columns).unwrap()), values).unwrap()
     };

@@ -25,7 +25,7 @@ pub(super) struct GhostRows<S: Aggregate> {
 /// A graph for the host to read.
 pub(super) struct Lent<'a> {
     pub row_map: Cow<'a, [RowOffset]>,
-    entries: Cow<'a, [LocalOrdinal]>,
+    pub entries: Cow<'a, [LocalOrdinal]>,
 }
 
 impl<'a> Lent<'a> {

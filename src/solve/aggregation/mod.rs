@@ -5,7 +5,8 @@
 //! nodes.rs              aggregates.rs tentative.rs                 coarsening.rs                sparse::Spgemm
 //! ```
 //! (Vanek, Mandel and Brezina 1996.) A node is a group of unknowns with consecutive numbers, on coarse levels those of an aggregate, one
-//! per near-null vector. Aggregates stay on their rank; P is smoothed across ranks. Fixed rows take no part.
+//! per near-null vector. Aggregates stay on their rank; P is smoothed across ranks. Fixed rows take no part. Of a small level every rank has
+//! all rows, and so of coarser ones, whose aggregates are then those of one rank.
 //!
 //! All steps run on the space of the matrix ([`Aggregate`]), cycles as those of any [`Hierarchy`](super::Hierarchy); ranks exchange rows through
 //! hosts when they plan, values by the transport of the run. The result does not depend on the number of threads, and a GPU makes the
@@ -15,6 +16,7 @@ mod aggregates;
 mod coarsening;
 #[cfg(feature = "cuda")]
 mod cuda;
+mod gathered;
 mod ghost_rows;
 mod near_null;
 mod nodes;

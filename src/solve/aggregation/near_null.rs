@@ -106,7 +106,6 @@ impl<M: MemorySpace> NearNull<M> {
     }
 
     /// The values, `[row, vector]`.
-    #[cfg(feature = "cuda")]
     pub(super) fn values(&self) -> &M::Array<f64> {
         &self.values
     }

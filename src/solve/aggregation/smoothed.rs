@@ -80,38 +80,41 @@ impl<S: Aggregate> SmoothedAggregation<S> {
         let comm = links.comm();
         let taken = check(matrix, map, &near_null).and_then(|()| near_null.taken(space, |values| space.take(values)));
         let (mut near_null, mut map) = (agree(comm, taken)?, map.clone());
+        // The ranks that share a level: all, then each alone.
+        let (mut on, mut is_whole) = (links, false);
         let (mut coarsenings, mut coarse, mut levels) = (Vec::new(), Vec::<DistributedMatrix<S>>::new(), Vec::new());
         loop {
             let a = coarse.last().map_or(matrix, DistributedMatrix::matrix);
             let (rows, columns) = (a.graph().rows(), a.graph().columns());
-            let (inverse, largest) = spectrum(space, links, (a, &map))?;
+            let found = spectrum(space, on, (a, &map));
+            let (inverse, largest) = if is_whole { agree(comm, found)? } else { found? };
             let mut all = [rows as u64];
-            comm.all_sum_u64(&mut all);
+            on.comm().all_sum_u64(&mut all);
             let coarser = if all[0] <= FEW {
                 None
             } else {
-                let coarser = Coarsening::plan(space, links, (a, &map), &near_null, (&inverse, largest))?;
+                let coarser = Coarsening::plan(space, on, (a, &map), &near_null, (&inverse, largest));
+                let coarser = agree(comm, coarser)?;
                 // Of a matrix that does not fall into aggregates the level is the last.
                 let count = coarser.coarse.1.global_count();
                 (count > 0 && count * 100 <= all[0] * LARGEST).then_some(coarser)
             };
             let finer = levels.last().and_then(Level::transfer);
-            let Some(Coarser { mut coarsening, transfers, coarse: (mut below, below_map), near_null: vectors }) =
-                coarser
-            else {
+            let Some(coarser) = coarser else {
                 let level = Level::of_sizes(space, [rows, columns], finer, None);
                 // The last of several levels is inverted.
                 let smoother = levels.is_empty().then(|| smoother(largest));
                 levels.push(with(agree(comm, level)?, inverse, smoother));
                 break;
             };
-            let [prolongation, restriction] =
-                transfers.map(|(matrix, map)| agree(comm, DistributedMatrix::new(space, links, (matrix, &map))));
-            let transfer = Transfer { prolongation: prolongation?, restriction: restriction? };
+            let Coarser { mut coarsening, transfer, coarse: (mut below, below_map), near_null: vectors, .. } = coarser;
+            if coarser.is_whole {
+                (on, is_whole) = (links.alone(), true);
+            }
             coarsening.refill(space, comm, factors(a, &transfer), &mut below)?;
             let level = Level::of_sizes(space, [rows, columns], finer, Some(transfer));
             levels.push(with(agree(comm, level)?, inverse, Some(smoother(largest))));
-            coarse.push(agree(comm, DistributedMatrix::new(space, links, (below, &below_map)))?);
+            coarse.push(agree(comm, DistributedMatrix::new(space, on, (below, &below_map)))?);
             coarsenings.push(coarsening);
             (map, near_null) = (below_map, vectors);
         }
@@ -164,6 +167,11 @@ impl<S: Aggregate> SmoothedAggregation<S> {
         let coarse = self.coarse.iter_mut().map(DistributedMatrix::operator).collect::<Result<Vec<_>>>()?;
         let coarser = coarse.iter().map(|operator| operator as &dyn Operator<S>);
         work(&mut self.hierarchy.cycle([finest].into_iter().chain(coarser).collect()))
+    }
+
+    /// Returns whether every rank has all rows of a level.
+    pub fn is_whole(&self, level: usize) -> bool {
+        self.hierarchy.is_whole(level)
     }
 
     /// Returns the levels, finest first, and the matrices of all but the first.

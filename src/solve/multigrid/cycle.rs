@@ -4,7 +4,7 @@ use super::bottom::Bottom;
 use super::lanczos::largest_eigenvalue;
 use super::{Chebyshev, Level, Smoothing};
 use crate::Result;
-use crate::comm::{Links, Staging};
+use crate::comm::{Links, Staging, agree};
 use crate::solve::Preconditioner;
 use crate::space::{MemorySpace, Slice};
 use crate::sparse::{Operator, Spmv};
@@ -27,19 +27,27 @@ impl<S: Staging + Spmv> Hierarchy<S> {
     pub fn new(
         space: &S,
         links: &Links<'_, S>,
-        mut levels: Vec<Level<S>>,
+        levels: Vec<Level<S>>,
         rows: usize,
         smoothing: Smoothing,
     ) -> Result<Self> {
-        let bottom = match levels.as_mut_slice() {
-            [_, .., last] => {
-                let bottom = Bottom::new(space, links, rows)?;
-                last.b = space.zeros(bottom.columns())?;
-                Some(bottom)
-            }
-            _ => None,
-        };
-        Ok(Hierarchy { levels, bottom, smoothing })
+        let mut made = Hierarchy { levels, bottom: None, smoothing };
+        if let Some(last) = made.levels.len().checked_sub(1).filter(|&last| last > 0) {
+            let bottom = made.on_level(links, last, |links| Bottom::new(space, links, rows))?;
+            made.levels[last].b = space.zeros(bottom.columns())?;
+            made.bottom = Some(bottom);
+        }
+        Ok(made)
+    }
+
+    /// Returns whether every rank has all rows of a level: the restriction to it, or to a finer one, is gathered.
+    pub fn is_whole(&self, at: usize) -> bool {
+        self.levels[..at].iter().filter_map(Level::transfer).any(|finer| finer.restriction.is_gathered())
+    }
+
+    /// Does work on a level with the ranks that share its rows, and makes its result the same on all ranks. Collective.
+    fn on_level<R>(&self, links: &Links<'_, S>, at: usize, work: impl FnOnce(&Links<'_, S>) -> Result<R>) -> Result<R> {
+        if self.is_whole(at) { agree(links.comm(), work(links.alone())) } else { work(links) }
     }
 
     /// Estimates the eigenvalues that the smoothers of these levels need, unless an earlier call has: the iterate of a nonlinear problem
@@ -60,15 +68,20 @@ impl<S: Staging + Spmv> Hierarchy<S> {
         mut random: impl FnMut(usize, &mut Slice<S, f64>) -> Result<()>,
     ) -> Result<()> {
         let smoothed = operators.len() - usize::from(self.bottom.is_some());
-        let mut coarser = None;
-        for (at, level) in from(&mut self.levels, operators).iter_mut().enumerate().take(smoothed).rev() {
+        let (finer, mut coarser) = (self.levels.len() - operators.len(), None);
+        for at in (0..smoothed).rev() {
+            let is_whole = self.is_whole(finer + at);
+            let level = &mut self.levels[finer + at];
             if level.smoother.is_none() && level.is_refined {
                 level.smoother = coarser;
             }
             if level.smoother.is_none() {
-                random(at, S::Memory::slice_mut(&mut level.x))?;
-                let largest = largest_eigenvalue(space, links, operators[at], level)?;
-                level.smoother = Some(Chebyshev::below(largest, self.smoothing));
+                let mut largest = |links: &Links<'_, S>| {
+                    random(at, S::Memory::slice_mut(&mut level.x))?;
+                    largest_eigenvalue(space, links, operators[at], level)
+                };
+                let largest = if is_whole { agree(links.comm(), largest(links.alone())) } else { largest(links) };
+                level.smoother = Some(Chebyshev::below(largest?, self.smoothing));
             }
             coarser = level.smoother;
         }
@@ -80,7 +93,10 @@ impl<S: Staging + Spmv> Hierarchy<S> {
     /// # Errors
     /// Those of [`prepare_smoothers`](Self::prepare_smoothers).
     pub fn invert_last(&mut self, space: &S, links: &Links<'_, S>, last: &dyn Operator<S>) -> Result<()> {
-        self.bottom.as_mut().map_or(Ok(()), |bottom| bottom.invert(space, links, last))
+        let Some(mut bottom) = self.bottom.take() else { return Ok(()) };
+        let inverted = self.on_level(links, self.levels.len() - 1, |links| bottom.invert(space, links, last));
+        self.bottom = Some(bottom);
+        inverted
     }
 
     /// Interpolates a vector of level `at + 1` to level `at`, in memory that the next cycle overwrites; `None` for the last level.

@@ -10,12 +10,15 @@
 //! polynomial before and after, so that the cycle is symmetric positive definite. Without coarser levels the smoother is the whole
 //! preconditioner; of degree 1 that is Jacobi's.
 //!
-//! A cycle costs 2 x degree products on each level, and the transfers. Level l has about 8^-l of the unknowns.
+//! A cycle costs 2 x degree products on each level, and the transfers. Level l has about 8^-l of the unknowns. Ranks share the rows of a level,
+//! or, from a small level on, each has all of them: a restriction that is gathered ([`DistributedMatrix::gathered`]) is the last message of a
+//! cycle until the finer levels are smoothed again.
 
 mod bottom;
 mod chebyshev;
 mod cycle;
 mod distributed_matrix;
+mod gather;
 mod lanczos;
 mod level;
 
@@ -24,5 +27,6 @@ pub(super) use chebyshev::Chebyshev;
 pub use chebyshev::Smoothing;
 pub use cycle::{Cycle, Hierarchy};
 pub use distributed_matrix::DistributedMatrix;
+pub use gather::gathers;
 pub(super) use lanczos::largest_eigenvalue;
 pub use level::{Level, Transfer};
