@@ -114,12 +114,12 @@ mod tests {
             used[rank].iter().for_each(|&at| gather.own()[at as usize] = [100.0, 0.0, 1.0][rank] * (1 + at) as f64);
             let mut whole = vec![f64::NAN; 6];
             gather.sum(&Serial, &mut whole).unwrap();
-            (whole, gather.bytes(), gather.is_recordable())
+            (whole, gather.bytes())
         });
         // Six entries of 12 bytes, seven offsets, an item of each row and of each column: four own ones, and those of the others.
         let bytes = [3, 6, 3].map(|ghosts| 6 * 12 + 7 * 8 + 8 * (6 + 4 + ghosts));
         let expected = vec![100.0, 201.0, 0.0, 403.0, 4.0, 0.0];
-        assert_eq!(found, bytes.map(|bytes| (expected.clone(), bytes, false)));
+        assert_eq!(found, bytes.map(|bytes| (expected.clone(), bytes)));
     }
 
     #[test]
