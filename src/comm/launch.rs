@@ -50,11 +50,15 @@ fn number(text: Option<String>) -> Option<usize> {
 /// differ here: Open MPI binds each of two ranks to one core but does not bind eight ranks at all. Collective.
 pub fn default_threads(comm: &dyn Communicator) -> usize {
     let allowed = allowed_cores();
-    let sum = comm.node_sum(allowed as u64);
-    // A control-group quota is below the affinity mask, and all ranks inside the group share it.
     let masked = cores_in("/proc/self/status", "Cpus_allowed_list:").unwrap_or(allowed);
     let online = cores_in("/sys/devices/system/cpu/online", "").unwrap_or(allowed);
-    threads_per_rank(allowed as u64, sum, if allowed < masked { allowed } else { online } as u64)
+    threads_on_node(comm, [allowed, masked, online].map(|cores| cores as u64))
+}
+
+/// Returns the threads of a rank whose cores are `allowed` by quota and mask, and `masked` by its mask, of `online` ones. Collective.
+fn threads_on_node(comm: &dyn Communicator, [allowed, masked, online]: [u64; 3]) -> usize {
+    // A control-group quota is below the affinity mask, and all ranks inside the group share it.
+    threads_per_rank(allowed, comm.node_sum(allowed), if allowed < masked { allowed } else { online })
 }
 
 /// Returns `allowed` if the allowed cores of all ranks, `sum`, fit into `cores`; otherwise a fair share, rounded down.
@@ -84,6 +88,7 @@ fn count_list(list: &str) -> Option<usize> {
 mod tests {
     use super::super::Solo;
     use super::*;
+    use crate::comm::ranks::on_hosts;
 
     #[test]
     fn ranks_of_a_node_share_its_cores() {
@@ -94,6 +99,18 @@ mod tests {
             assert_eq!(threads_per_rank(allowed, allowed * ranks, cores), threads, "{allowed} {ranks} {cores}");
         }
         assert!((1..=allowed_cores()).contains(&default_threads(&Solo)));
+    }
+
+    /// Two hosts of two ranks.
+    #[test]
+    fn ranks_of_other_nodes_take_no_cores() {
+        let threads = |cores| on_hosts([2, 2], |comm| threads_on_node(comm, cores));
+        // Bound to 4 of 8 cores each; unbound on 8; a quota of 6 below a mask of 8.
+        assert_eq!([[4, 4, 8], [8, 8, 8], [6, 8, 16]].map(threads), [[4; 4], [4; 4], [3; 4]]);
+        // Bound to 6 and to 2 cores of 8.
+        let bound = |rank: usize| [6, 2][rank % 2];
+        let own = on_hosts([2, 2], |comm| threads_on_node(comm, [bound(comm.rank()), bound(comm.rank()), 8]));
+        assert_eq!(own, [6, 2, 6, 2]);
     }
 
     #[test]

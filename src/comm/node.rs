@@ -25,7 +25,7 @@ pub(super) fn one_gpu_each(comm: &dyn Communicator, gpu: Option<u64>) -> (bool, 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::comm::ranks::on_ranks;
+    use crate::comm::ranks::{on_hosts, on_ranks};
 
     #[test]
     fn ranks_count_those_that_bring_the_same_value() {
@@ -35,5 +35,23 @@ mod tests {
         assert_eq!(shares(&[Some(1), Some(2), Some(u64::MAX)]), [1; 3]);
         assert_eq!(shares(&[5, 9, 5, 9, 5].map(Some)), [3, 2, 3, 2, 3]);
         assert_eq!(shares(&[None, Some(4), None, Some(4)]), [1, 2, 1, 2]);
+        // Ids of two hosts may be equal.
+        let values = [7, 7, 7, 9].map(Some);
+        assert_eq!(on_hosts([2, 2], |comm| equal_on_node(comm, values[comm.rank()])), [2, 2, 1, 1]);
+    }
+
+    #[cfg(feature = "cuda")]
+    #[test]
+    fn all_ranks_know_whether_each_has_a_gpu_and_whether_all_share_a_host() {
+        for (hosts, gpus, expected) in [
+            ([1, 4], [1, 2, 3, 4], (true, true)),
+            ([1, 4], [1, 2, 3, 3], (false, true)),
+            ([2, 2], [1, 2, 1, 2], (true, false)),
+            ([2, 2], [1, 2, 2, 2], (false, false)),
+            ([4, 1], [1, 1, 1, 1], (true, false)),
+        ] {
+            let found = on_hosts(hosts, |comm| one_gpu_each(comm, Some(gpus[comm.rank()])));
+            assert_eq!(found, [expected; 4], "{hosts:?} {gpus:?}");
+        }
     }
 }

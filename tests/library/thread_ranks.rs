@@ -18,6 +18,16 @@ pub fn on_ranks<T: Send>(size: usize, work: impl Fn(&Ranks) -> T + Sync) -> Vec<
 
 /// [`on_ranks`] with sums in the orders that `seed` draws.
 pub fn on_ranks_that_add<T: Send>(seed: u64, size: usize, work: impl Fn(&Ranks) -> T + Sync) -> Vec<T> {
+    start(seed, [1, size], work)
+}
+
+/// [`on_ranks`] with `hosts` hosts of `per_host` ranks each.
+pub fn on_hosts<T: Send>([hosts, per_host]: [usize; 2], work: impl Fn(&Ranks) -> T + Sync) -> Vec<T> {
+    start(0, [hosts, per_host], work)
+}
+
+fn start<T: Send>(seed: u64, [hosts, per_host]: [usize; 2], work: impl Fn(&Ranks) -> T + Sync) -> Vec<T> {
+    let size = hosts * per_host;
     let shared = Arc::new(Shared::default());
     std::thread::scope(|scope| {
         let start = |rank| {
@@ -27,6 +37,7 @@ pub fn on_ranks_that_add<T: Send>(seed: u64, size: usize, work: impl Fn(&Ranks) 
                 work(&Ranks {
                     rank,
                     size,
+                    per_host,
                     shared,
                     seed,
                     rounds: Cell::new(0),
@@ -103,6 +114,7 @@ impl Drop for Guard {
 pub struct Ranks {
     rank: usize,
     size: usize,
+    per_host: usize,
     shared: Arc<Shared>,
     seed: u64,
     rounds: Cell<usize>,
@@ -177,10 +189,10 @@ impl Communicator for Ranks {
         self.size
     }
     fn rank_on_node(&self) -> usize {
-        self.rank
+        self.rank % self.per_host
     }
     fn ranks_on_node(&self) -> usize {
-        self.size
+        self.per_host
     }
     fn all_sum(&self, values: &mut [f64]) {
         self.reduce("all_sum", values, &self.order(), |a, b| a + b);
@@ -193,7 +205,9 @@ impl Communicator for Ranks {
         values.iter_mut().enumerate().for_each(|(i, value)| *value = all.iter().map(|all| all[0].1[i]).sum());
     }
     fn node_sum(&self, value: u64) -> u64 {
-        self.arrays("node_sum", vec![value]).iter().map(|all| all[0].1[0]).sum()
+        // Hosts have equally many ranks, which call it equally often: one round serves all hosts.
+        let all = self.arrays("node_sum", vec![value]);
+        all.chunks(self.per_host).nth(self.rank / self.per_host).into_iter().flatten().map(|all| all[0].1[0]).sum()
     }
     fn all_gather(&self, mine: &[f64]) -> Result<Vec<f64>> {
         Ok(self.gather("all_gather", mine).concat())

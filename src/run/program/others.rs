@@ -125,6 +125,25 @@ mod tests {
         assert_eq!(before.threads(&before, 0.0), None);
     }
 
+    /// In 10 s the two ranks of a host took 900 ticks each of 2800, those of another host 500 each of 3000. Others took 1000 and 2000,
+    /// that is 1 and 2 hardware threads.
+    #[test]
+    fn the_busiest_host_decides_and_ranks_of_it_are_no_others() {
+        let Some(now) = Others::start() else { return };
+        let found = crate::comm::ranks::on_hosts([2, 2], |comm| {
+            let [busy, own] = [[2800.0, 900.0], [3000.0, 500.0]][comm.rank() / 2];
+            let before = Others {
+                busy: now.busy - busy,
+                own: now.own - own,
+                start: now.start - std::time::Duration::from_secs(10),
+                cores: None,
+            };
+            Others::used_on_hosts(Some(&before), comm).unwrap()
+        });
+        // The machine works on meanwhile.
+        assert!(found.iter().all(|used| *used == found[0] && (1.6..2.3).contains(used)), "{found:?}");
+    }
+
     #[test]
     fn a_child_of_this_program_is_not_another_program() {
         let Some(before) = Others::start() else { return };
