@@ -111,6 +111,7 @@ mod tests {
         }
         // Changes of a good report: pointer, value, what is said.
         let deep = (0..9).fold(json!(1), |value, _| json!({"k".repeat(30): value}));
+        let lists = (0..25).fold(json!(1), |value, _| json!([value]));
         let list = |length: usize| json!(vec![json!({"name": "p", "seconds": 1}); length]);
         for (pointer, value, words) in [
             ("/total_seconds", json!(0), "expected `total_seconds` above 0"),
@@ -127,6 +128,7 @@ mod tests {
             ("/phases/0/name", json!("scan\u{1b}[31m"), "phase 0: expected"),
             ("/phases/0/name", json!("n".repeat(65_536)), "phase 0: expected"),
             ("/threads", deep, "expected keys of at most 200 characters"),
+            ("/threads", lists, "expected keys of at most 200 characters"),
         ] {
             let mut changed = report();
             *changed.pointer_mut(pointer).unwrap() = value;

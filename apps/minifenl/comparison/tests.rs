@@ -33,6 +33,12 @@ fn reports_of_other_problems_are_named() {
     let comparison = Comparison::new(&a, &b);
     assert_eq!(comparison.other_problem(), Some("mesh.nodes"));
     assert!(comparison.table().contains("different problems (mesh.nodes)"), "{}", comparison.table());
+    // The name is told before what follows from it.
+    (a["problem"], b["problem"]) =
+        (json!({"components": 1, "name": "heat"}), json!({"components": 3, "name": "elasticity"}));
+    assert_eq!(Comparison::new(&a, &b).other_problem(), Some("problem.name"));
+    b["problem"] = json!({"components": 3, "name": "heat"});
+    assert_eq!(Comparison::new(&a, &b).other_problem(), Some("mesh.nodes"));
 }
 
 #[test]
