@@ -119,4 +119,35 @@ mod tests {
         let error = check(&Threads::new(3).unwrap(), &long, 4, "row", place).unwrap_err().to_string();
         assert!(error.starts_with(&format!("i[{}] is 5", CHUNK + 7)), "{error}");
     }
+
+    /// The largest number of 32 bits stands for an ignored index.
+    #[test]
+    fn sizes_end_below_the_largest_index() {
+        let most = LocalOrdinal::MAX as usize - 1;
+        assert!(check_sizes(most, most, most).is_ok());
+        for (sizes, words) in [
+            ([most + 1, 0, 0], "4294967295 rows"),
+            ([0, most + 1, 0], "4294967295 columns"),
+            ([1, 2, most + 2], "4294967296 pairs"),
+        ] {
+            let error = check_sizes(sizes[0], sizes[1], sizes[2]).unwrap_err().to_string();
+            assert!(error.contains(words) && error.contains("4294967294 (32 bits)"), "{error}");
+        }
+    }
+
+    #[test]
+    fn tables_hold_whole_elements_and_equally_many() {
+        let refused = |tables| check_tables("Coo::new", tables).unwrap_err().to_string();
+        assert!(
+            check_tables("Coo::new", [(6, 3), (4, 2)]).is_ok() && check_tables("Coo::new", [(0, 3), (0, 2)]).is_ok()
+        );
+        for (tables, words) in [
+            ([(7, 3), (4, 2)], "`rows_of` has 7 indices, 3 per element"),
+            ([(6, 3), (5, 2)], "`columns_of` has 5 indices, 2 per element"),
+            ([(6, 3), (0, 0)], "`columns_of` has 0 indices, 0 per element"),
+            ([(6, 3), (6, 2)], "`columns_of (elements)` has extents [3], expected [2]"),
+        ] {
+            assert!(refused(tables).contains(words), "{}", refused(tables));
+        }
+    }
 }
