@@ -197,10 +197,11 @@ def selection(test):
 
 
 def roots_of(file):
-    """Returns the roots of the crates that a file belongs to."""
+    """Returns the roots of the crates that a file belongs to, with those of tests that include files of its folder."""
     for folder in Path(file).parents:
         if roots := {str(folder / name) for name in ("lib.rs", "main.rs") if (ROOT / folder / name).is_file()}:
-            return roots
+            including = (path for path in ROOT.glob("tests/*/main.rs") if f'#[path = "../../{folder}/' in path.read_text())
+            return roots | {str(path.relative_to(ROOT)) for path in including}
     return set()
 
 
