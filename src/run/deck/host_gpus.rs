@@ -161,7 +161,7 @@ fn agreed(comm: &dyn Communicator, seen: Seen, ranks: usize, gpus: usize) -> Res
 mod tests {
     use super::*;
     use crate::comm::Solo;
-    use crate::comm::ranks::on_ranks;
+    use crate::comm::ranks::{on_hosts, on_ranks};
 
     #[test]
     fn ranks_that_see_gpus_of_their_own_take_the_first_of_them() {
@@ -177,6 +177,10 @@ mod tests {
         }
         let place = on_ranks(2, |comm| Place::of(comm, Some(1), false, Some(comm.rank() as u64 + 1)).ordinal(2).ok());
         assert_eq!(place, [Some(1); 2]);
+        // Two hosts of two ranks: on the first each rank sees a GPU of its own, on the second both see the same two.
+        let ids = [7, 8, 7, 7].map(Some);
+        let taken = on_hosts([2, 2], |comm| Place::of(comm, None, false, ids[comm.rank()]).ordinal(2).ok());
+        assert_eq!(taken, [0, 0, 0, 1].map(Some));
     }
 
     #[test]

@@ -97,7 +97,7 @@ fn mib(bytes: u64) -> String {
 mod tests {
     use crate::comm::Communicator;
     use crate::comm::Solo;
-    use crate::comm::ranks::on_ranks;
+    use crate::comm::ranks::{on_hosts, on_ranks};
     use crate::mesh::{BoxPart, BoxSpec, CoordinateMap};
     use crate::run::deck::Operator;
     use crate::run::dry_run;
@@ -276,6 +276,15 @@ mod tests {
         for line in ["mesh, on the host 66060288 63.0 131072.0", "vtk, on the host 1056964608 1008.0 2097152.0"] {
             assert!(table.lines().any(|found| found.split_whitespace().eq(line.split_whitespace())), "{line}: {table}");
         }
+    }
+
+    /// Ranks of other hosts use no memory of this one. Other processes do, in between.
+    #[test]
+    fn free_memory_is_that_of_a_rank_on_its_host() {
+        let run = |comm: &dyn Communicator| dry_run(&deck([9, 8, 10]), comm, &silent).unwrap().largest.free.unwrap();
+        let [two, of_hosts] = [on_ranks(2, |comm| run(comm))[1], on_hosts([2, 2], |comm| run(comm))[3]];
+        let ratios = [0, 1].map(|at| of_hosts[at] as f64 / two[at] as f64);
+        assert!(ratios.iter().all(|ratio| (0.8..1.25).contains(ratio)), "{of_hosts:?} {two:?}");
     }
 
     /// Of ranks that need as much as each other the lowest is shown: the ends of a box that is cut in two, four or in layers.

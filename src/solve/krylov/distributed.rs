@@ -165,23 +165,51 @@ mod tests {
         CrsMatrix::new(Arc::new(CrsGraph::new(row_map, entries, ROWS + GHOSTS).unwrap()), values).unwrap()
     }
 
-    /// The wait for messages belongs to the exchange, whether rows are multiplied before it or not.
+    /// A matrix whose products, also those of some rows, take longer than this.
+    struct Slow(CrsMatrix, Duration);
+    impl Operator<Threads> for Slow {
+        fn rows(&self) -> usize {
+            ROWS
+        }
+        fn columns(&self) -> usize {
+            ROWS + GHOSTS
+        }
+        fn bytes(&self) -> usize {
+            0
+        }
+        fn apply(&self, space: &Threads, x: &mut [f64], y: &mut [f64]) -> Result<()> {
+            std::thread::sleep(self.1);
+            self.0.apply(space, x, y)
+        }
+        fn row_block(&self) -> Option<usize> {
+            Operator::<Threads>::row_block(&self.0)
+        }
+        fn apply_dot_rows(&self, space: &Threads, product: RowProduct<'_, Threads>) -> Result<()> {
+            std::thread::sleep(self.1);
+            self.0.apply_dot_rows(space, product)
+        }
+    }
+
+    /// The wait for messages belongs to the exchange, whether rows are multiplied before it or not, and each product to the products.
     #[test]
     fn late_messages_take_time_of_the_exchange() {
         let neighbour = Neighbour { rank: 0, send: vec![7], receive: ROWS as u32..(ROWS + GHOSTS) as u32 };
         let delay = Duration::from_millis(30);
         let comm = Postbox::late(delay);
         let (space, map) = (Threads::new(1).unwrap(), Map::new(1 << 20, ROWS, vec![neighbour]).unwrap());
-        for interior in [0, 8192] {
-            let (mut p, mut q, matrix) = (vec![1.0; ROWS + GHOSTS], vec![0.0; ROWS], matrix(interior));
+        // Products of all rows, of those before and behind the messages, and of those before them alone.
+        for (interior, products) in [(0, 1), (8192, 2), (ROWS, 1)] {
+            let (mut p, mut q, matrix) = (vec![1.0; ROWS + GHOSTS], vec![0.0; ROWS], Slow(matrix(interior), delay));
             let mut sums = Reductions::new(&space, ROWS, 1).unwrap();
             let mut halo = Halo::new(&space, &comm, &map).unwrap();
             let operator = DistributedOperator::new(&matrix, &mut halo, interior).unwrap();
             operator.apply_dot(&space, &mut p, &mut q, &mut sums, 0).unwrap();
             let [once, twice] = [1, 2].map(|calls| calls * delay);
             assert!(operator.times().unwrap().halo >= once, "{:?}", operator.times());
+            assert!(operator.times().unwrap().spmv >= products * delay, "{:?}", operator.times());
             operator.apply(&space, &mut p, &mut q).unwrap();
             assert!(operator.times().unwrap().halo >= twice, "{:?}", operator.times());
+            assert!(operator.times().unwrap().spmv >= (products + 1) * delay, "{:?}", operator.times());
         }
     }
 

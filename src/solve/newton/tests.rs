@@ -192,6 +192,9 @@ fn the_tolerance_is_relative_to_the_first_residual() {
     let params = NewtonParams { absolute: 2.0, ..params };
     let info = run(&mut Slow, &mut [1e6; 3], params).unwrap();
     assert_eq!((info.steps.len(), info.reason), (2, Reason::AbsoluteTolerance));
+    // A bound of ||F|| below the relative one, 0.17, decides nothing.
+    let info = run(&mut Slow, &mut [1e6; 3], NewtonParams { absolute: 0.1, ..params }).unwrap();
+    assert_eq!((info.steps.len(), info.reason), (3, Reason::RelativeTolerance));
 }
 
 /// x^2 = c, solved only as far as asked: F(x - d) = (1 - s) F + d^2 for d = s F / J.
