@@ -9,7 +9,7 @@ use crate::thread_ranks::on_ranks;
 use minifenl::run::{Deck, Event, Report, dry_run, silent, solve_on};
 use minifenl::space::Threads;
 use serde_json::Value;
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -109,14 +109,29 @@ fn lines(report: &Report) -> String {
     text
 }
 
-/// Phases and notices as they come, and how often Newton's method and the linear solver report.
-fn told(events: &RefCell<String>, counts: &Cell<[usize; 2]>, event: Event<'_>) {
-    let [newton, cg] = counts.get();
-    match event {
-        Event::Newton(..) => counts.set([newton + 1, cg]),
-        Event::Cg(..) => counts.set([newton, cg + 1]),
-        Event::Phase(name) | Event::Notice(name) => *events.borrow_mut() += &format!(" {name}"),
-        Event::Done => events.borrow_mut().push('.'),
+/// What a run tells: phases and notices as they come, and how often Newton's method and the linear solver report.
+#[derive(Default)]
+struct Told {
+    events: String,
+    counts: [usize; 2],
+    /// Each Newton step, its residual, and the last that its linear solver reports.
+    steps: Vec<(usize, f64, (usize, f64))>,
+}
+
+impl Told {
+    fn see(&mut self, event: Event<'_>) {
+        match event {
+            Event::Newton(step, residual) => {
+                self.counts[0] += 1;
+                self.steps.push((step, residual, (0, 0.0)));
+            }
+            Event::Cg(iteration, residual) => {
+                self.counts[1] += 1;
+                self.steps.last_mut().expect("a Newton step before a solve").2 = (iteration, residual);
+            }
+            Event::Phase(name) | Event::Notice(name) => self.events += &format!(" {name}"),
+            Event::Done => self.events.push('.'),
+        }
     }
 }
 
@@ -126,10 +141,14 @@ fn whole_reports_and_forecasts_are_those_that_were_looked_through() {
     for (ranks, settings) in RUNS {
         let deck = deck(settings);
         let of_rank = on_ranks(ranks, |comm| {
-            let (events, counts) = (RefCell::default(), Cell::default());
-            let report = solve_on(&Threads::new(1).unwrap(), &deck, comm, &|event| told(&events, &counts, event));
+            let told = RefCell::<Told>::default();
+            let report = solve_on(&Threads::new(1).unwrap(), &deck, comm, &|event| told.borrow_mut().see(event));
             let report = report.unwrap_or_else(|error| panic!("{settings}: {error}"));
-            (report, format!("{} {:?}", events.take(), counts.get()), dry_run(&deck, comm, &silent).unwrap())
+            let Told { events, counts, steps } = told.take();
+            let history = report.history.iter();
+            let history = history.map(|line| (line.newton, line.residual, (line.cg_iterations, line.cg_residual)));
+            assert_eq!(steps, history.collect::<Vec<_>>(), "{settings}");
+            (report, format!("{events} {counts:?}"), dry_run(&deck, comm, &silent).unwrap())
         });
         let (report, events, forecast) = &of_rank[0];
         writeln!(found, "\n{ranks} ranks; {settings}\n{}events {events}", lines(report)).unwrap();
