@@ -33,7 +33,8 @@ fn strategies_are_compared_as_a_table_and_as_json() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("study.json");
     let words = ["strategies", "--nodes", "9x8x7", "--device", "cpu", "--threads", "2", "--rounds", "2"];
-    let (code, out, err) = run(&[&words[..], &["--report", path.to_str().unwrap()]].concat());
+    let more = ["--map", "twist:0.25", "--share-gpu", "--timeout", "900", "--report", path.to_str().unwrap()];
+    let (code, out, err) = run(&[&words[..], &more].concat());
     assert_eq!((code, err.as_str()), (0, ""), "{out}");
     assert!(out.lines().last().unwrap().starts_with("PASS: ") && out.contains("scatter, intrepid (papers)"), "{out}");
     let study = json(&path);
@@ -44,6 +45,18 @@ fn strategies_are_compared_as_a_table_and_as_json() {
         (&provenance["command"][1], &provenance["deck"]["mesh"]["nodes"]),
         (&"strategies".into(), &"9x8x7".into())
     );
+    // Each flag is in the deck.
+    let flags: [(&str, serde_json::Value); 6] = [
+        ("/mesh/map", "twist:0.25".into()),
+        ("/run/device", "cpu".into()),
+        ("/run/threads", 2.into()),
+        ("/run/share_gpu", true.into()),
+        ("/run/timeout", 900.0.into()),
+        ("/run/report", path.to_str().into()),
+    ];
+    for (key, value) in flags {
+        assert_eq!(provenance["deck"].pointer(key), Some(&value), "{key}");
+    }
     assert!(provenance["machine"]["cpu"].is_string() && study["date"].as_str().unwrap().ends_with('Z'), "{study}");
     let strategies = study["strategies"].as_array().unwrap();
     assert_eq!(strategies.len(), 4 + 15 + 3);

@@ -3,6 +3,7 @@
 mod commands;
 mod reports;
 mod sweep;
+mod verify;
 
 use std::collections::BTreeSet;
 
