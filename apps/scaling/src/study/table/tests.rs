@@ -63,6 +63,9 @@ fn reports_with_numbers_or_words_of_no_run_do_not_count() {
         ("/schema_version", json!(2), "schema_version is 2, expected 1"),
         ("/problem/name", json!("poisson"), "a run of `poisson`: expected heat"),
         ("/mesh/element", json!("hex20"), "a run of `hex20`: expected hex8"),
+        ("/ranks", json!(1), "ran on 1 rank instead of 2"),
+        ("/threads", json!(2), "a run on 2 ranks x 2 threads with 8x16x8 nodes: expected 2 ranks x 1 thread"),
+        ("/partition/imbalance_asked_percent", json!(50), "a run on 2 ranks x 1 thread, 50 % imbalance"),
         ("/elements", json!(734), "number of nodes or elements"),
         ("/nodes", json!(1025), "number of nodes or elements"),
         ("/total_seconds", json!(-1.0), "total_seconds"),
@@ -105,6 +108,12 @@ fn reports_with_numbers_or_words_of_no_run_do_not_count() {
     let table = Table::read(&by_deck, folder.path()).unwrap();
     let expected = "a run of poisson on hex8: expected heat on hex8, as in the first run";
     assert!(table.rows.len() == 1 && table.missing[0].contains(expected), "{:?}", table.missing);
+    // Also among the runs of its own point.
+    let mut again = sample(1, [8; 3], 1e-3).json();
+    again["problem"]["name"] = json!("poisson");
+    std::fs::write(folder.path().join(file(Point::even(1, 1), 2)), again.to_string()).unwrap();
+    let table = Table::read(&Study { ranks: vec![1], repeats: 2, ..by_deck }, folder.path()).unwrap();
+    assert!(table.rows[0].runs == 1 && table.missing[0].contains(expected), "{:?}", table.missing);
 }
 
 #[test]
@@ -118,6 +127,17 @@ fn oversubscribed_points_have_no_efficiency_but_a_reason() {
     let alone = table(Kind::Weak, &[(four, 1)]);
     assert!(alone.refusal().unwrap().starts_with("No efficiency is given: the smallest point"));
     assert!(alone.rows[0].phases.iter().all(|phase| phase.efficiency.is_none()));
+    // One run of several is enough: the second has both ranks on one hardware thread.
+    let (study, folder) = (crate::testing::study(Kind::Weak, vec![2], vec![0], 2), tempfile::tempdir().unwrap());
+    std::fs::create_dir(folder.path().join("runs")).unwrap();
+    for (repeat, affinity) in [(1, "0-1"), (2, "0")] {
+        let mut report = sample(2, [8, 16, 8], 1e-3).json();
+        report["provenance"]["placement"][0]["affinity"] = json!(affinity);
+        std::fs::write(folder.path().join(file(Point::even(2, 1), repeat)), report.to_string()).unwrap();
+    }
+    let table = Table::read(&study, folder.path()).unwrap();
+    let why = "2 threads share 1 hardware thread of a";
+    assert_eq!((table.rows[0].runs, table.rows[0].placement.oversubscribed.as_deref()), (2, Some(why)));
 }
 
 #[test]
@@ -127,6 +147,9 @@ fn a_point_is_oversubscribed_by_other_programs_too() {
     assert_eq!((crowded(point(2), &record, 0.2), crowded(point(1), &record, 1.1)), (None, None));
     let words = "its threads and other programs, which used 0.4, share 2 hardware threads of a";
     assert_eq!(crowded(point(2), &record, 0.4).as_deref(), Some(words));
+    // The threads beside a GPU wait for it.
+    let gpu = Record { device: "a GPU".to_string().try_into().unwrap(), ..record };
+    assert_eq!(crowded(point(2), &gpu, 9.0), None);
 }
 
 #[test]
