@@ -118,6 +118,7 @@ lint: setup $(TYPOS) ## format, clippy, documentation, spelling, layers
 	cargo clippy -q --workspace --all-targets -- -D warnings
 	cargo clippy -q -p minifenl -p minifenl-scaling -p minifenl-minimd --all-targets --features $(TESTED) -- -D warnings
 	cargo clippy -q --all-targets --no-default-features -- -D warnings
+	cargo clippy -q --no-default-features --features cli,cuda,mpi -- -D warnings
 	for features in complex,dashmap,sprs cuda; do \
 	    cargo clippy -q --lib --no-default-features --features $$features -- -D warnings; done
 	cargo clippy -q -p minifenl-contractions --all-targets --no-default-features -- -D warnings

@@ -155,7 +155,9 @@ fn rows_of(group: &mut BenchmarkGroup<'_, WallTime>, space: &Threads, name: &str
     let mut matrix = CrsMatrix::zero(graph.crs.clone());
     for (strategy, strategy_name) in Strategy::ALL {
         let mut fill = Fill::<4>::new(space, strategy, &graph).unwrap();
-        println!("{name}: {strategy_name}: {:?}", fill.blocks());
+        if let Some(counts) = fill.blocks() {
+            println!("{name}: {strategy_name}: {} phases, {} blocks", counts.phases, counts.blocks);
+        }
         group.bench_function(format!("{name}: {strategy_name}"), |bencher| {
             let run = || fill.assemble_parts(space, &kernel, Sum::Overwrite, Parts::Matrix(&mut matrix)).unwrap();
             bencher.iter_custom(common::timed(run));

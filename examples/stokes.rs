@@ -25,7 +25,7 @@ use minifenl::space::{Threads, allowed_cores, lanes::Number};
 use minifenl::{Result, graph, graph::Graph, sparse::CrsMatrix};
 use std::{array::from_fn, f64::consts::PI};
 
-/// -laplace(u) = f - grad p, without the pressure.
+/// -laplace(u) - f; the term of the pressure is assembled below.
 struct Viscous;
 
 impl Equation<3> for Viscous {

@@ -104,12 +104,12 @@ mod tests {
     /// Two hosts of two ranks.
     #[test]
     fn ranks_of_other_nodes_take_no_cores() {
-        let threads = |cores| on_hosts([2, 2], |comm| threads_on_node(comm, cores));
+        let threads = |cores| on_hosts(0, [2, 2], |comm| threads_on_node(comm, cores));
         // Bound to 4 of 8 cores each; unbound on 8; a quota of 6 below a mask of 8.
         assert_eq!([[4, 4, 8], [8, 8, 8], [6, 8, 16]].map(threads), [[4; 4], [4; 4], [3; 4]]);
         // Bound to 6 and to 2 cores of 8.
         let bound = |rank: usize| [6, 2][rank % 2];
-        let own = on_hosts([2, 2], |comm| threads_on_node(comm, [bound(comm.rank()), bound(comm.rank()), 8]));
+        let own = on_hosts(0, [2, 2], |comm| threads_on_node(comm, [bound(comm.rank()), bound(comm.rank()), 8]));
         assert_eq!(own, [6, 2, 6, 2]);
     }
 

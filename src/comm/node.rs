@@ -37,7 +37,7 @@ mod tests {
         assert_eq!(shares(&[None, Some(4), None, Some(4)]), [1, 2, 1, 2]);
         // Ids of two hosts may be equal.
         let values = [7, 7, 7, 9].map(Some);
-        assert_eq!(on_hosts([2, 2], |comm| equal_on_node(comm, values[comm.rank()])), [2, 2, 1, 1]);
+        assert_eq!(on_hosts(0, [2, 2], |comm| equal_on_node(comm, values[comm.rank()])), [2, 2, 1, 1]);
     }
 
     #[cfg(feature = "cuda")]
@@ -50,7 +50,7 @@ mod tests {
             ([2, 2], [1, 2, 2, 2], (false, false)),
             ([4, 1], [1, 1, 1, 1], (true, false)),
         ] {
-            let found = on_hosts(hosts, |comm| one_gpu_each(comm, Some(gpus[comm.rank()])));
+            let found = on_hosts(0, hosts, |comm| one_gpu_each(comm, Some(gpus[comm.rank()])));
             assert_eq!(found, [expected; 4], "{hosts:?} {gpus:?}");
         }
     }

@@ -56,14 +56,14 @@ mod tests {
     fn ranks_share_the_memory_of_their_own_host() {
         let free = |comm: &dyn Communicator| Serial.free_bytes(comm).unwrap() as f64;
         let [all, half, of_hosts] =
-            [free(&Solo), on_ranks(2, |comm| free(comm))[1], on_hosts([3, 2], |comm| free(comm))[5]];
+            [free(&Solo), on_ranks(2, |comm| free(comm))[1], on_hosts(0, [3, 2], |comm| free(comm))[5]];
         // Other processes use memory, too.
         assert!(
             (0.4..0.6).contains(&(half / all)) && (0.4..0.6).contains(&(of_hosts / all)),
             "{all} {half} {of_hosts}"
         );
         let seconds = |comm: &dyn Communicator| Serial.triad_seconds(comm);
-        let [two, of_hosts] = [on_ranks(2, |comm| seconds(comm))[0], on_hosts([3, 2], |comm| seconds(comm))[5]];
+        let [two, of_hosts] = [on_ranks(2, |comm| seconds(comm))[0], on_hosts(0, [3, 2], |comm| seconds(comm))[5]];
         assert!((of_hosts / two - 1.0).abs() < 0.05 && seconds(&Solo) > 1.1 * two, "{of_hosts} {two}");
     }
 }

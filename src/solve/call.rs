@@ -10,7 +10,7 @@ use crate::comm::Solo;
 use crate::solve::krylov::{KrylovWorkspace, Method};
 use crate::space::{Array, MemorySpace, Slice};
 use crate::sparse::Operator;
-use crate::{Error, LocalOrdinal, Result};
+use crate::{Error, Result};
 use std::fmt;
 
 /// Departure from symmetry that is no rounding.
@@ -125,6 +125,9 @@ pub fn solve<S: CgSteps>(
     Ok(info)
 }
 
+/// Most iterations between restarts, as [`Method::Gmres`] says.
+const LONGEST_RESTART: usize = 4096;
+
 /// Refuses vectors of other lengths than the operator's, and tolerances that are no numbers.
 fn check<S: CgSteps>(a: &dyn Operator<S>, b: usize, x: usize, params: CgParams) -> Result<()> {
     for (array, len) in [("b", b), ("x", x)] {
@@ -160,8 +163,8 @@ fn by<S: CgSteps>(
         }
         _ => {
             let (rows, columns) = (system.operator.rows(), system.operator.columns());
-            // A basis beyond the limit of iterations is of no use, and one beyond 32 bits fits into no memory.
-            let most = params.max_iterations.clamp(1, LocalOrdinal::MAX as usize);
+            // A basis beyond the limit of iterations is of no use.
+            let most = params.max_iterations.clamp(1, LONGEST_RESTART);
             let method = match method {
                 Method::Gmres { restart } => Method::Gmres { restart: restart.clamp(1, most) },
                 method => method,

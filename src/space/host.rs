@@ -61,13 +61,13 @@ impl Threads {
     /// Items per piece of a vector kernel, and per partial sum: 32 KiB of `f64` per array.
     pub const CHUNK: usize = 4096;
 
-    /// Most threads of a pool: many times the cores of a host, and few enough to start without taking the host from others.
-    pub const MOST: usize = 4096;
+    /// Most threads of a pool: more than hosts have cores, and few enough to start at once.
+    const MOST: usize = 4096;
 
     /// Makes a pool of `threads` threads. The calling thread waits while they work.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for 0 threads, for more than [`MOST`](Self::MOST), or when the system cannot start more.
+    /// [`Error::Invalid`] for 0 threads, for more than 4096, or when the system cannot start more.
     pub fn new(threads: usize) -> Result<Self> {
         Self::build(threads, rayon::ThreadPoolBuilder::new())
     }
@@ -76,7 +76,7 @@ impl Threads {
     /// work that must stay on the main thread (MPI) does. A thread can enter such a pool only once in its life.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for 0 threads or more than [`MOST`](Self::MOST), when the thread is already in a pool, or when the system cannot start more.
+    /// [`Error::Invalid`] for 0 threads or more than 4096, when the thread is already in a pool, or when the system cannot start more.
     pub fn with_current(threads: usize) -> Result<Self> {
         Self::build(threads, rayon::ThreadPoolBuilder::new().use_current_thread())
     }
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn no_threads_is_an_error() {
+    fn no_threads_and_too_many_are_errors() {
         assert!(Threads::new(0).unwrap_err().to_string().contains("invalid number of threads 0"));
         assert!(Threads::new(4097).unwrap_err().to_string().contains("expected 1 to 4096"));
     }

@@ -32,7 +32,8 @@ pub trait TileFn<const NUMBERS: usize, const INDICES: usize, const CELLS: usize>
     /// Returns item `k` of the scratch in a phase.
     fn load(&self, team: usize, phase: usize, k: usize, numbers: [&[f64]; NUMBERS], indices: [&[u32]; INDICES]) -> f64;
 
-    /// Returns the value of a lane behind a phase; `scratch` is read by [`atomic::get`](super::atomic::get).
+    /// Returns the value of a lane behind a phase. `scratch` is read by [`atomic::get`](super::atomic::get) and must not be written: other lanes
+    /// read it at the same time.
     fn step(&self, lane: usize, value: Self::Value, scratch: &[AtomicF64]) -> Self::Value;
 
     /// Uses the value of a lane behind the last phase.
@@ -45,7 +46,7 @@ pub trait Tiles<F>: ExecutionSpace {
     ///
     /// # Errors
     /// Those of [`for_indices`](super::Loops::for_indices), and [`Error::OutOfMemory`](crate::Error::OutOfMemory); a GPU refuses more
-    /// lanes or scratch than a block has by [`Error::Invalid`](crate::Error::Invalid).
+    /// lanes or scratch than a block has, and values of more than 64 bytes, by [`Error::Invalid`](crate::Error::Invalid).
     fn for_tiles<const NUMBERS: usize, const INDICES: usize, const CELLS: usize>(
         &self,
         n: usize,

@@ -10,8 +10,8 @@ use minifenl::fill::{
 };
 use minifenl::mesh::{ElemNode, Mesh, Numbering};
 use minifenl::solve::{
-    CgParams, CgWorkspace, Identity, LinearSystem, NearNull, NewtonInfo, NewtonParams, NonlinearProblem, Options,
-    SmoothedAggregation, SolveInfo, cg, newton, solve,
+    CgParams, CgWorkspace, Identity, LinearSystem, Method, NearNull, NewtonInfo, NewtonParams, NonlinearProblem,
+    Options, SmoothedAggregation, SolveInfo, cg, newton, solve,
 };
 use minifenl::space::{Serial, Threads, available_bytes};
 use minifenl::sparse::{CrsGraph, CrsMatrix, Format, Formats, HostMatrix, MatrixStorage, Precision};
@@ -313,7 +313,8 @@ fn arrays_of_another_length_are_named() {
 fn sizes_that_cannot_be_counted_are_refused() {
     assert!(matches!(NearNull::constants(usize::MAX / 2, 3).unwrap_err(), Error::OutOfMemory { .. }));
     let error = NearNull::new(usize::MAX, 2, vec![1.0]).unwrap_err().to_string();
-    assert_eq!(error, "NearNull::new: `values` has extents [1], expected [0]");
+    let expected = format!("expected a multiple of 2 vectors times {} dofs per node", usize::MAX);
+    assert_eq!(error, format!("NearNull::new: 1 `values`; {expected}"));
 }
 
 /// An equation whose residual is 1 everywhere.
@@ -353,6 +354,12 @@ fn numbers_that_make_no_sense_are_named() {
     assert_eq!(error, format!("solve: atol is inf; {finite}"));
     let error = of(Options { rtol: f64::INFINITY, ..Options::default() }).unwrap_err().to_string();
     assert_eq!(error, format!("solve: rtol is inf; {finite}"));
+    // A restart that no memory holds is the longest one.
+    let all =
+        Options { method: Method::Gmres { restart: usize::MAX }, max_iterations: usize::MAX, ..Options::default() };
+    let mut x = vec![0.0; 3];
+    solve(&Serial, &line(3), &[1.0; 3], &mut x, all).unwrap();
+    assert!(x.iter().zip([1.5, 2.0, 1.5]).all(|(x, exact)| (x - exact).abs() < 1e-6), "{x:?}");
 
     let weight = Combinations::new(3, &[(0, vec![(1, f64::NAN)])]).unwrap_err().to_string();
     assert_eq!(weight, "combination of dof 0: the weight of dof 1 is NaN, expected a finite number");

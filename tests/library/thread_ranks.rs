@@ -18,15 +18,11 @@ pub fn on_ranks<T: Send>(size: usize, work: impl Fn(&Ranks) -> T + Sync) -> Vec<
 
 /// [`on_ranks`] with sums in the orders that `seed` draws.
 pub fn on_ranks_that_add<T: Send>(seed: u64, size: usize, work: impl Fn(&Ranks) -> T + Sync) -> Vec<T> {
-    start(seed, [1, size], work)
+    on_hosts(seed, [1, size], work)
 }
 
-/// [`on_ranks`] with `hosts` hosts of `per_host` ranks each.
-pub fn on_hosts<T: Send>([hosts, per_host]: [usize; 2], work: impl Fn(&Ranks) -> T + Sync) -> Vec<T> {
-    start(0, [hosts, per_host], work)
-}
-
-fn start<T: Send>(seed: u64, [hosts, per_host]: [usize; 2], work: impl Fn(&Ranks) -> T + Sync) -> Vec<T> {
+/// [`on_ranks_that_add`] on `hosts` hosts of `per_host` ranks each.
+pub fn on_hosts<T: Send>(seed: u64, [hosts, per_host]: [usize; 2], work: impl Fn(&Ranks) -> T + Sync) -> Vec<T> {
     let size = hosts * per_host;
     let shared = Arc::new(Shared::default());
     std::thread::scope(|scope| {

@@ -30,7 +30,7 @@ impl Combinations {
     ///
     /// # Errors
     /// [`Error::Invalid`] for a dof outside `0..dofs`, one that is constrained twice, and one that is a combination of a
-    /// constrained dof; [`Error::TooLarge`] for more dofs than 32 bits number; [`Error::OutOfMemory`].
+    /// constrained dof, and for a weight that is not finite; [`Error::TooLarge`] for more dofs than 32 bits number; [`Error::OutOfMemory`].
     pub fn new(dofs: usize, constrained: &[(LocalOrdinal, Vec<(LocalOrdinal, f64)>)]) -> Result<Self> {
         super::indices::check_sizes(dofs, dofs, 0)?;
         let inside = |dof: LocalOrdinal| {

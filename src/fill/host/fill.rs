@@ -166,7 +166,8 @@ impl<const NN: usize> Fill<NN> {
     }
 
     /// Counts the blocks of elements and the phases in which they are assembled; `None` with [`Strategy::Gather`]. With
-    /// [`Strategy::Colour`] and elements in random order nearly each of the blocks, of 256 elements, has a phase of its own: one thread works.
+    /// [`Strategy::Colour`] and elements in random order many blocks of 256 elements share nodes: as many phases as blocks are the work of one
+    /// thread.
     pub fn blocks(&self) -> Option<BlockCounts> {
         match &self.method {
             Method::Blocks(blocks) => Some(blocks.counts()),

@@ -179,7 +179,7 @@ mod tests {
         assert_eq!(place, [Some(1); 2]);
         // Two hosts of two ranks: on the first each rank sees a GPU of its own, on the second both see the same two.
         let ids = [7, 8, 7, 7].map(Some);
-        let taken = on_hosts([2, 2], |comm| Place::of(comm, None, false, ids[comm.rank()]).ordinal(2).ok());
+        let taken = on_hosts(0, [2, 2], |comm| Place::of(comm, None, false, ids[comm.rank()]).ordinal(2).ok());
         assert_eq!(taken, [0, 0, 0, 1].map(Some));
     }
 

@@ -282,7 +282,7 @@ mod tests {
     #[test]
     fn free_memory_is_that_of_a_rank_on_its_host() {
         let run = |comm: &dyn Communicator| dry_run(&deck([9, 8, 10]), comm, &silent).unwrap().largest.free.unwrap();
-        let [two, of_hosts] = [on_ranks(2, |comm| run(comm))[1], on_hosts([2, 2], |comm| run(comm))[3]];
+        let [two, of_hosts] = [on_ranks(2, |comm| run(comm))[1], on_hosts(0, [2, 2], |comm| run(comm))[3]];
         let ratios = [0, 1].map(|at| of_hosts[at] as f64 / two[at] as f64);
         assert!(ratios.iter().all(|ratio| (0.8..1.25).contains(ratio)), "{of_hosts:?} {two:?}");
     }

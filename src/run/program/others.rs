@@ -130,7 +130,7 @@ mod tests {
     #[test]
     fn the_busiest_host_decides_and_ranks_of_it_are_no_others() {
         let Some(now) = Others::start() else { return };
-        let found = crate::comm::ranks::on_hosts([2, 2], |comm| {
+        let found = crate::comm::ranks::on_hosts(0, [2, 2], |comm| {
             let [busy, own] = [[2800.0, 900.0], [3000.0, 500.0]][comm.rank() / 2];
             let before = Others {
                 busy: now.busy - busy,

@@ -1,7 +1,6 @@
 //! Near-null vectors: what the operator of a problem without boundary conditions maps to zero.
 
 use crate::blas::Blas;
-use crate::error::check_length;
 use crate::space::{Array, HostMemory, MemorySpace, try_with_capacity, try_zeroed};
 use crate::{Error, Result};
 
@@ -19,15 +18,18 @@ impl NearNull {
     /// Takes `count` vectors, `[row, vector]`, of `dofs` unknowns per node.
     ///
     /// # Errors
-    /// [`Error::Invalid`] without vectors or unknowns, [`Error::Shape`] unless the values are those of whole nodes.
+    /// [`Error::Invalid`] without vectors or unknowns, and unless the values are those of whole nodes.
     pub fn new(dofs: usize, count: usize, values: Vec<f64>) -> Result<Self> {
         if dofs == 0 || count == 0 {
             let expected = "expected at least one of each";
             return Err(Error::Invalid(format!("near-null: {count} vectors for {dofs} dofs per node: {expected}")));
         }
         let per_node = dofs.saturating_mul(count);
-        let whole = values.len() / per_node * per_node;
-        check_length("NearNull::new", "values", values.len(), whole)?;
+        if values.len() % per_node != 0 {
+            let numbers = format!("{} `values`", values.len());
+            let expected = format!("expected a multiple of {count} vectors times {dofs} dofs per node");
+            return Err(Error::Invalid(format!("NearNull::new: {numbers}; {expected}")));
+        }
         Ok(NearNull { dofs, count, rows: values.len() / count, values })
     }
 

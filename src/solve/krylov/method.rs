@@ -8,7 +8,7 @@ pub enum Method {
     Cg,
     /// Restarted GMRES: for any matrix. Keeps `restart` + 2 vectors; 30 is usual.
     Gmres {
-        /// Iterations between restarts.
+        /// Iterations between restarts: 1 to 4096, other numbers count as the nearest of these.
         restart: usize,
     },
     /// BiCGStab: for any matrix, with 6 vectors and two products per iteration; less robust than GMRES.

@@ -146,8 +146,14 @@ fn whole_reports_and_forecasts_are_those_that_were_looked_through() {
             let report = report.unwrap_or_else(|error| panic!("{settings}: {error}"));
             let Told { events, counts, steps } = told.take();
             let history = report.history.iter();
-            let history = history.map(|line| (line.newton, line.residual, (line.cg_iterations, line.cg_residual)));
-            assert_eq!(steps, history.collect::<Vec<_>>(), "{settings}");
+            // The last residual that a solver tells is its own estimate, which the history has as it was computed.
+            let apart = |told: f64, found: f64| (told - found).abs() > 1e-6 * found;
+            assert_eq!(steps.len(), history.len(), "{settings}");
+            for ((step, residual, (iterations, estimate)), line) in steps.into_iter().zip(history) {
+                let counted = (line.newton, line.residual, line.cg_iterations);
+                assert_eq!((step, residual, iterations), counted, "{settings}");
+                assert!(!apart(estimate, line.cg_residual), "{settings}: {estimate} {line:?}");
+            }
             (report, format!("{events} {counts:?}"), dry_run(&deck, comm, &silent).unwrap())
         });
         let (report, events, forecast) = &of_rank[0];

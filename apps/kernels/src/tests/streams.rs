@@ -66,6 +66,10 @@ fn check_products<S: Space>(space: &S) {
         for (found, expected) in there.iter().zip(&expected) {
             assert!(difference(&space.download(found).unwrap(), expected) < 1e-9, "{n}");
         }
+        // Sixteen times the same unit vector: each product is 1.
+        let same = vec![1.0 / (n as f64).sqrt(); n];
+        let same: Vec<_> = (0..vector_set::VECTORS).map(|_| space.upload(&same).unwrap()).collect();
+        assert!((vector_set::defect(space, n, &same).unwrap() - 1.0).abs() < 1e-12, "{n}");
         let mut vectors = vector_set::independent(space, n.max(vector_set::VECTORS)).unwrap();
         let n = S::Memory::len(S::Memory::slice(&vectors[0]));
         let on_host: Vec<Vec<f64>> = vectors.iter().map(|vector| space.download(vector).unwrap()).collect();
