@@ -25,7 +25,7 @@ impl NearNull {
             return Err(Error::Invalid(format!("near-null: {count} vectors for {dofs} dofs per node: {expected}")));
         }
         let per_node = dofs.saturating_mul(count);
-        if values.len() % per_node != 0 {
+        if !values.len().is_multiple_of(per_node) {
             let numbers = format!("{} `values`", values.len());
             let expected = format!("expected a multiple of {count} vectors times {dofs} dofs per node");
             return Err(Error::Invalid(format!("NearNull::new: {numbers}; {expected}")));
