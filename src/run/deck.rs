@@ -261,14 +261,6 @@ impl Deck {
         MatrixStorage { format: self.matrix.format.or(S::FORMAT), values: self.matrix.values }
     }
 
-    /// Refuses settings of the matrix that do not suit the space.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] with key and flag.
-    pub(super) fn check_matrix<S: Formats>(&self) -> Result<()> {
-        self.matrix.lanes.check(S::has_lanes(self.storage::<S>().format))
-    }
-
     /// The stopping criteria of a linear solve.
     pub(super) fn cg_params(&self) -> CgParams {
         let (tolerance, max_iterations) = (self.cg_tolerance(), self.cg.max_iterations);

@@ -113,7 +113,6 @@ pub fn solution_on<S: Job>(
     comm.enter_phase("mesh");
     let part = share(deck, comm)?;
     let deck = &preconditioned::<S>(deck, part.spec());
-    agree(comm, deck.check_matrix::<S>())?;
     given.without_effect(deck, S::SYNCHRONOUS, comm.size()).iter().for_each(|text| progress(Event::Notice(text)));
     let free = agree(comm, space.free_bytes(comm))?;
     let case = Case::new(deck, part.spec());

@@ -106,7 +106,6 @@ fn of_ranks<S: Job>(
     let deck = &deck.resolved();
     let part = share(deck, comm)?;
     let deck = &preconditioned::<S>(deck, part.spec());
-    agree(comm, deck.check_matrix::<S>())?;
     let (spec, case) = (part.spec(), Case::new(deck, part.spec()));
     let (sizes, choices, own) = forecast::<S>([comm.rank(), comm.size()], &part, &case, deck, threads);
     let on_host = FreeMemory::now().share(comm.ranks_on_node() as u64);

@@ -181,18 +181,16 @@ fn flags_override_a_preset_and_papers_is_the_default() {
 }
 
 #[test]
-fn threads_per_row_are_refused_but_in_crs_on_a_gpu() {
-    let deck = |words: &[&str]| {
-        let deck = Args::try_parse_from([&["minifenl", "--lanes"], words].concat()).unwrap().flags.deck();
-        deck.map(|deck| deck.matrix.lanes.to_string()).map_err(|error| error.to_string())
-    };
-    assert_eq!(deck(&["8", "--format", "crs", "--device", "cuda"]).unwrap(), "8");
-    for words in
-        [&["8", "--preset", "fast"][..], &["8", "--format", "symmetric"], &["8", "--format", "crs", "--device", "cpu"]]
-    {
-        let message = deck(words).unwrap_err();
-        assert!(message.starts_with("matrix.lanes (--lanes): 8: only products in CRS on a GPU"), "{message}");
-    }
+fn threads_per_row_without_effect_are_noted() {
     let (_folder, path) = written("[matrix]\nlanes = 16\nformat = \"crs\"\n");
     assert_eq!(dumped(&["--input", &path])["matrix.lanes"], "\"16\"");
+    let words = ["--nodes", "5", "--device", "cpu", "--lanes", "4"];
+    let (code, out, err) = support::run("minifenl", &words);
+    assert_eq!(
+        (code, err.as_str()),
+        (0, "note: no effect: matrix.lanes (--lanes): only CRS on a GPU shares rows\n"),
+        "{out}"
+    );
+    let (code, _, err) = support::run("minifenl", &[&words[..], &["--operator", "matrix-free"]].concat());
+    assert!(code == 2 && err.contains("matrix.lanes (--lanes) is 4, and no matrix is stored"), "{err}");
 }

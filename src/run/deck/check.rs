@@ -1,14 +1,14 @@
 //! Checks the values of a deck. Each refusal is one line that names the key and the flag.
 
 use super::model::MINIFE_ITERATIONS;
-use super::{Choice, Deck, Device, Nodes, ProblemDeck, ProblemKind, Solver};
+use super::{Choice, Deck, Nodes, ProblemDeck, ProblemKind, RowLanes, Solver};
 use crate::contraction::Variant;
 use crate::element::ElementType;
 use crate::files::NamedFile;
 use crate::fill::Kernel;
 use crate::mesh::{BoxSpec, CoordinateMap, vtu_files};
 use crate::space::{Scan, allowed_cores};
-use crate::sparse::{Format, Precision};
+use crate::sparse::Precision;
 use crate::{Error, Result};
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
@@ -93,8 +93,6 @@ impl Deck {
             let why = format!("fill.strategy (--fill) is {fill}, which adds in any order; give auto, gather or colour");
             return refuse("run.deterministic", true, why);
         }
-        let is_crs = self.resolved().matrix.format == Choice::Given(Format::Crs);
-        self.matrix.lanes.check(is_crs && run.device != Device::Cpu)?;
         for (key, value) in [("newton.tolerance", newton.tolerance), ("cg.tolerance", self.cg_tolerance())] {
             refuse_if(!(value > 0.0 && value < 1.0), key, value, "give a number between 0 and 1")?;
         }
@@ -176,7 +174,7 @@ impl Deck {
             return Ok(());
         }
         let Deck { graph, fill, matrix, .. } = self;
-        let given: [(&str, bool, &dyn Display); 9] = [
+        let given: [(&str, bool, &dyn Display); 10] = [
             ("graph.strategy", graph.strategy != Choice::Auto, &graph.strategy),
             ("graph.scan", graph.scan != Scan::Auto, &graph.scan),
             ("fill.kernel", fill.kernel != Choice::Auto, &fill.kernel),
@@ -185,6 +183,7 @@ impl Deck {
             ("fill.variant", fill.variant != Variant::Auto, &fill.variant),
             ("matrix.format", matrix.format != Choice::Auto, &matrix.format),
             ("matrix.values", matrix.values != Precision::F64, &matrix.values),
+            ("matrix.lanes", matrix.lanes != RowLanes::Auto, &matrix.lanes),
             ("cg.preconditioner", self.preconditioning().reads_crs(), &self.preconditioning()),
         ];
         given.into_iter().find(|(_, is_given, _)| *is_given).map_or(Ok(()), |(key, _, value)| {

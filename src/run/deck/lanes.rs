@@ -3,7 +3,6 @@
 use super::shape::parsed;
 use crate::space::named_choice;
 use crate::sparse::Lanes;
-use crate::{Error, Result};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Threads that share a row of a product.
@@ -14,7 +13,7 @@ pub enum RowLanes {
     Auto,
     /// A warp per row where there are warps, a thread per row on a host.
     Warp,
-    /// So many; refused where rows are not shared.
+    /// So many.
     Given(Lanes),
 }
 
@@ -39,20 +38,6 @@ impl RowLanes {
             RowLanes::Given(lanes) => Some(lanes),
         }
     }
-
-    /// Refuses a number of threads where products do not share rows (`is_shared` is false).
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] naming the key and its flag.
-    pub(in crate::run) fn check(self, is_shared: bool) -> Result<()> {
-        match self {
-            RowLanes::Given(lanes) if !is_shared => Err(Error::Invalid(format!(
-                "matrix.lanes (--lanes): {lanes}: only products in CRS on a GPU share a row among threads; \
-                 give --device cuda and --format crs, or leave it out"
-            ))),
-            _ => Ok(()),
-        }
-    }
 }
 
 named_choice!(RowLanes, "lanes");
@@ -75,17 +60,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_powers_of_two_and_refused_where_rows_are_not_shared() {
+    fn numbers_are_powers_of_two() {
         for text in ["auto", "warp", "1", "2", "4", "8", "16", "32"] {
             let lanes: RowLanes = text.parse().unwrap();
             assert_eq!(lanes.to_string(), text);
-            assert!(lanes.check(true).is_ok());
-            assert_eq!(lanes.check(false).is_ok(), matches!(text, "auto" | "warp"), "{text}");
         }
         let message = "3".parse::<RowLanes>().unwrap_err().to_string();
         assert!(message.contains("choose one of auto, warp, 1, 2, 4, 8, 16, 32"), "{message}");
         assert_eq!(RowLanes::Warp.given().map(Lanes::count), Some(32));
-        let refused = RowLanes::Given(Lanes::Eight).check(false).unwrap_err().to_string();
-        assert!(refused.starts_with("matrix.lanes (--lanes): 8: "), "{refused}");
     }
 }

@@ -22,7 +22,7 @@ impl Deck {
             ("fill.variant", !has_worksets && self.fill.variant != Variant::Auto, &no_worksets),
             ("fill.variant", has_worksets && on_host && self.fill.variant != Variant::Auto, "only a GPU has variants"),
             ("graph.scan", !on_host && self.graph.scan == Scan::Serial, "the scan of a GPU is parallel"),
-            ("matrix.lanes", !shares_rows && self.matrix.lanes == RowLanes::Warp, "only CRS on a GPU shares rows"),
+            ("matrix.lanes", !shares_rows && self.matrix.lanes != RowLanes::Auto, "only CRS on a GPU shares rows"),
             ("run.share_gpu", on_host && self.run.share_gpu, "the run is on the cpu"),
             (
                 "newton.forcing",
@@ -70,6 +70,14 @@ mod tests {
             ),
             ("[matrix]\nlanes = \"warp\"\n", false, false, &[]),
             ("[matrix]\nlanes = \"warp\"\n", false, true, &["matrix.lanes (--lanes): only CRS on a GPU"]),
+            ("[matrix]\nlanes = 4\n", false, true, &["matrix.lanes (--lanes): only CRS on a GPU"]),
+            ("[matrix]\nlanes = 4\n", true, false, &[]),
+            (
+                "[matrix]\nlanes = 4\nformat = \"pattern\"\n",
+                true,
+                false,
+                &["matrix.lanes (--lanes): only CRS on a GPU"],
+            ),
             ("[mesh]\nimbalance = 5\n", false, true, &["mesh.imbalance (--imbalance): one rank has the whole box"]),
             (
                 "[run]\nhalo = \"mpi\"\ntimeout = 5\n",
