@@ -40,6 +40,9 @@ pub(super) fn failed(path: &Path, reason: String) -> Error {
 pub(super) fn open(path: &Path) -> std::result::Result<File, String> {
     let text = |error: std::io::Error| error.to_string();
     faults::file("read").map_err(text)?;
+    if path == Path::new("-") {
+        return Err("the standard input is not read; give the name of a file".into());
+    }
     let found = std::fs::metadata(path).map_err(text)?;
     let mut options = OpenOptions::new();
     options.read(true);
@@ -96,6 +99,7 @@ mod tests {
         assert!(refused(folder.path(), 10).contains("a folder, expected a regular file"));
         assert!(refused(&folder.path().join("none"), 10).contains("none: No such file"));
         assert!(refused(Path::new(""), 10).contains("empty file name"));
+        assert_eq!(refused(Path::new("-"), 10), "-: the standard input is not read; give the name of a file");
         #[cfg(unix)]
         {
             assert!(refused(Path::new("/dev/zero"), 10).contains("a device, expected"));

@@ -22,6 +22,7 @@ fn odd_files_are_refused_at_once() {
         (write("latin.toml", b"[mesh]\n# na\xefve\n"), "line 2: byte 0xef is not UTF-8"),
         (write("\u{1b}[31m\n.toml", b"x"), "\\u{1b}[31m\\n.toml, line 1"),
         (write("zeros.toml", &[0; 4096]), "line 1"),
+        ("-".into(), "--input: -: the standard input is not read; give the name of a file"),
         ("/dev/zero".into(), "/dev/zero: a device, expected a regular file"),
         ("/dev/stdin".into(), "/dev/stdin: a pipe, expected a regular file"),
         ("/proc/self/mem".into(), "/proc/self/mem"),
