@@ -20,10 +20,12 @@
 
 mod append;
 mod distinct;
+mod folder;
 mod input;
 mod output;
 
 pub use append::TableFile;
 pub use distinct::{NamedFile, check_distinct};
+pub use folder::create_folder;
 pub use input::read_text;
 pub use output::{NotWritten, OutputFile, write};

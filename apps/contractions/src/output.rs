@@ -15,8 +15,7 @@ pub struct Files {
 
 /// Makes the folder, before any work is done.
 pub fn prepare(folder: &Path) -> Result<()> {
-    let failed = |error: std::io::Error| Error::File { path: folder.display().to_string(), reason: error.to_string() };
-    std::fs::create_dir_all(folder).map_err(failed)
+    files::create_folder(folder)
 }
 
 /// The table of a deck.

@@ -20,7 +20,7 @@ mod study;
 mod testing;
 
 use args::{Args, Command, Emit, Model, Runs};
-use minifenl::files::check_distinct;
+use minifenl::files::{check_distinct, create_folder};
 use minifenl::mesh::nodes_for_ranks;
 use minifenl::run::program::{self, Exit};
 use minifenl::{Error, Result, files};
@@ -115,8 +115,7 @@ fn study(kind: Kind, nodes: [u64; 3], runs: &Runs) -> anyhow::Result<Exit> {
     };
     study.check()?;
     check_distinct(&study.files(folder))?;
-    std::fs::create_dir_all(folder)
-        .map_err(|error| Error::File { path: folder.display().to_string(), reason: error.to_string() })?;
+    create_folder(folder)?;
     let _lock = study::lock(folder)?;
     let study = study.resume(folder)?;
     if runs.emit == Some(Emit::Slurm) {
