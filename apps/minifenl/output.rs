@@ -4,10 +4,14 @@ use crate::look;
 use minifenl::comm::{Communicator, agree};
 use minifenl::files::{NamedFile, NotWritten, OutputFile, TableFile, check_distinct};
 use minifenl::mesh::check_vtu;
+use minifenl::run::program::check_stdout;
 use minifenl::run::{Deck, Report, ReportFormat};
 use minifenl::{Error, Result};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
+
+/// The report of a run in messages.
+const REPORT: &str = "run.report (--report)";
 
 /// A file of the first rank.
 pub struct Output {
@@ -60,8 +64,10 @@ impl RunFiles {
     pub fn open(deck: &Deck, input: Option<NamedFile>, comm: &dyn Communicator) -> Result<Self> {
         let all = || input.into_iter().chain(deck.outputs(comm.size())).collect::<Vec<_>>();
         agree(comm, if comm.rank() == 0 { check_distinct(&all()) } else { Ok(()) })?;
-        let path = deck.run.report.as_deref().filter(|path| *path != Path::new("-"));
-        let report = Output::open("run.report (--report)", path, comm)?;
+        let path = deck.run.report.as_deref();
+        agree(comm, path.map_or(Ok(()), check_report))?;
+        let path = path.filter(|path| *path != Path::new("-"));
+        let report = Output::open(REPORT, path, comm)?;
         let table = deck.run.append.as_deref().filter(|_| comm.rank() == 0);
         let open = |path| {
             check_name("run.append (--append)", path).and_then(|()| TableFile::open(path, &Report::csv_header()))
@@ -69,6 +75,17 @@ impl RunFiles {
         let table = agree(comm, table.map(open).transpose().map_err(of_table))?;
         deck.run.vtk.as_ref().map_or(Ok(()), |path| check_vtu(path, comm)).map_err(of_vtk)?;
         Ok(RunFiles { report, table })
+    }
+}
+
+/// Refuses a standard output that would lose the report, and its other name: a file that replaces what is open there.
+fn check_report(path: &Path) -> Result<()> {
+    match path.to_str() {
+        Some("-") => check_stdout().map_err(|error| Error::Invalid(format!("{REPORT}: -: {error}"))),
+        Some("/dev/stdout") => {
+            Err(Error::Invalid(format!("{REPORT}: /dev/stdout: not a regular file; give - for the standard output")))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -64,6 +64,10 @@ impl OutputFile {
     /// is missing or takes no new file.
     pub fn create(path: &Path) -> Result<Self> {
         let target = resolve(path).and_then(|target| {
+            // The links of /proc to open pipes lead to no path: their own metadata are those of the pipe.
+            if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+                return Err(io::Error::other("not a regular file"));
+            }
             let replaced = replaced(&target)?;
             Temporary::create(&target, replaced.as_ref()).map(drop)?;
             Ok(target)

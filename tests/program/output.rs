@@ -177,6 +177,24 @@ fn a_full_or_closed_output_has_a_code_and_no_panic() {
     assert_eq!(sh(&format!("ulimit -f 1; $M {JOB} --report {} 2> /dev/full", path.display())).0, 1);
 }
 
+/// What would be lost, or lie in a file that replaces the open one, is refused before the work.
+#[test]
+fn a_report_needs_an_output_that_keeps_it() {
+    let closed = "the standard output is closed, or /dev/null for reading and writing; give a file name";
+    let (_, _, err) = sh(&format!("{{ $M {JOB} --quiet --report -; echo $? >&2; }} >&-"));
+    assert_eq!(err, format!("error: run.report (--report): -: {closed}\n2\n"));
+    let (code, _, err) = sh(&format!("$M {JOB} --quiet --report - > /dev/null"));
+    assert!(code == 0 && err.starts_with("PASS: ") && err.lines().count() == 1, "{err}");
+    let (_, out, err) = sh(&format!("{{ $M {JOB} --report /dev/stdout; echo $? >&2; }} | cat"));
+    let said = "error: run.report (--report): /dev/stdout: not a regular file; give - for the standard output\n2\n";
+    assert_eq!((out.as_str(), err.as_str()), ("", said));
+    let (_, out, err) = sh(&format!("{{ $M {JOB} --append /dev/stdout; echo $? >&2; }} | cat"));
+    assert_eq!(
+        (out.as_str(), err.as_str()),
+        ("", "error: run.append (--append): /dev/stdout: not a regular file\n2\n")
+    );
+}
+
 /// A pipe that nobody reads any more, from the first byte on.
 #[test]
 fn a_job_whose_reader_is_gone_ends_with_its_verdict() {

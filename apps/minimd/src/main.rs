@@ -110,6 +110,8 @@ fn end_ranks(comm: &dyn Communicator, error: &Error) {
 
 fn job(args: &Args, comm: &dyn Communicator, output: &Output) -> Result<Exit> {
     comm::same(comm, &args.settings())?;
+    let stdout = if output.is_json { program::check_stdout() } else { Ok(()) };
+    agree(comm, stdout.map_err(|error| Error::Invalid(format!("--json: -: {error}"))))?;
     let path = args.json.as_ref().filter(|_| comm.rank() == 0 && !output.is_json);
     let file = agree(comm, path.map(|path| OutputFile::create(path)).transpose())?;
     let report = match agree(comm, args.device.choose(comm, false))? {

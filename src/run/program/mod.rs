@@ -14,5 +14,5 @@ pub use exit::Exit;
 pub use others::Others;
 pub(super) use others::{allowed, list};
 pub use status_line::{Look, StatusLine};
-pub use streams::{failure, is_first, show};
+pub use streams::{check_stdout, failure, is_first, show};
 pub use width::{columns_of, wrapped};

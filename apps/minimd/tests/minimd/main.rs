@@ -131,6 +131,13 @@ fn json_on_stdout_leaves_the_states_to_stderr() {
     let report: serde_json::Value = serde_json::from_str(&out).unwrap();
     assert_eq!((code, report["steps"].as_u64()), (0, Some(3)));
     assert!(states(&err).len() == 2 && err.contains("PERF_SUMMARY "), "{err}");
+    let script = format!("exec {} -n 2 --steps 3 --json - >&-", env!("CARGO_BIN_EXE_minifenl-minimd"));
+    let output = std::process::Command::new("sh").args(["-c", &script]).output().unwrap();
+    let err = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        output.status.code() == Some(2) && err.starts_with("error: --json: -: the standard output is closed"),
+        "{err}"
+    );
 }
 
 #[test]
