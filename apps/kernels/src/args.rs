@@ -3,7 +3,7 @@
 use clap::{Parser, ValueEnum, ValueHint};
 use minifenl::files::NamedFile;
 use minifenl::run::Device;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 const ABOUT: &str = "\
 Kernels of Kokkos' papers on the layer of minifenl, beside the same loops written by hand.
@@ -59,7 +59,7 @@ pub struct Args {
     /// Seconds per measurement, about
     #[arg(long, value_name = "S", default_value = "0.1", value_parser = seconds)]
     pub seconds: f64,
-    /// Write the table with machine and build to this file
+    /// Write the table with machine and build as JSON; - is the standard output (the table goes to stderr)
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub json: Option<PathBuf>,
     /// Draw each kernel into this folder
@@ -83,8 +83,14 @@ impl Args {
         self.parts.is_empty() || self.parts.contains(&part)
     }
 
+    /// Whether the JSON goes to the standard output.
+    pub fn has_json_on_stdout(&self) -> bool {
+        self.json.as_deref() == Some(Path::new("-"))
+    }
+
     /// The files that a run writes.
     pub fn files(&self) -> Vec<NamedFile> {
-        self.json.iter().map(|path| ("--json".into(), path.clone())).collect()
+        let json = self.json.iter().filter(|_| !self.has_json_on_stdout());
+        json.map(|path| ("--json".into(), path.clone())).collect()
     }
 }

@@ -33,7 +33,7 @@ mod tests;
 use args::Args;
 use minifenl::Error;
 use minifenl::comm::Solo;
-use minifenl::files::{check_distinct, write};
+use minifenl::files::{check_distinct, create_folder, write};
 use minifenl::run::Chosen;
 use minifenl::run::program::{self, Exit, Others};
 use minifenl::run::provenance::MachineReport;
@@ -56,6 +56,15 @@ fn main() -> ExitCode {
 
 fn run(args: &Args) -> anyhow::Result<Exit> {
     check_distinct(&args.files())?;
+    if args.has_json_on_stdout() {
+        program::check_stdout().map_err(|error| Error::Invalid(format!("--json: -: {error}")))?;
+    }
+    if let Some(folder) = &args.figures {
+        create_folder(folder).map_err(|error| match error {
+            Error::File { path, reason } => Error::File { path: format!("--figures: {path}"), reason },
+            error => error,
+        })?;
+    }
     let mut report =
         Report { schema_version: 1, command: command(), machine: Some(MachineReport::here()), ..Report::default() };
     let others = Others::on_allowed_cores();
@@ -80,20 +89,21 @@ fn run(args: &Args) -> anyhow::Result<Exit> {
         return Err(Error::Invalid(format!("--most {}: nothing is so small: {least}", args.most)).into());
     }
     report.other_programs = others.and_then(|others| others.used());
-    if let Some(path) = &args.json {
-        write(path, report.json().as_bytes())?;
+    for (_, path) in args.files() {
+        write(&path, report.json().as_bytes())?;
     }
     if let Some(folder) = &args.figures {
-        let named = |error: std::io::Error| Error::File {
-            path: format!("--figures: {}", folder.display()),
-            reason: error.to_string(),
-        };
-        std::fs::create_dir_all(folder).map_err(named)?;
         for (name, figure) in figures::of(&report) {
             write(&folder.join(format!("{name}.svg")), figure.as_bytes())?;
         }
     }
-    program::show(&mut stdout(), &report.table())?;
+    if args.has_json_on_stdout() {
+        // What stderr does not take is nobody's.
+        let _ = program::show(&mut stderr(), &report.table());
+        program::show(&mut stdout(), &report.json())?;
+    } else {
+        program::show(&mut stdout(), &report.table())?;
+    }
     Ok(Exit::verdict(report.rows.iter().all(report::Row::is_right)))
 }
 

@@ -45,6 +45,23 @@ fn a_small_run_prints_a_table_and_writes_json_and_figures() {
     }
 }
 
+#[test]
+fn json_on_stdout_leaves_the_table_to_stderr() {
+    let words = ["vectors", "--most", "1e3", "--threads", "1", "--seconds", "0", "--json", "-"];
+    let (code, out, err) = run(PROGRAM, &words);
+    let report: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert!(code == 0 && report["rows"].as_array().is_some_and(|rows| !rows.is_empty()), "{out}");
+    assert!(err.contains("axpby on serial"), "{err}");
+    assert!(!std::path::Path::new("-").exists());
+    let script = format!("exec {} {} >&-", env!("CARGO_BIN_EXE_minifenl-kernels"), words.join(" "));
+    let output = std::process::Command::new("sh").args(["-c", &script]).output().unwrap();
+    let err = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        output.status.code() == Some(2) && err.starts_with("error: --json: -: the standard output is closed"),
+        "{err}"
+    );
+}
+
 /// With the variables that mpirun sets.
 #[test]
 fn only_the_first_rank_measures() {
@@ -84,7 +101,7 @@ fn bad_input_is_refused_in_one_line_before_work() {
         ),
         (
             &["vectors", "--most", "1e3", "--threads", "1", "--seconds", "0", "--figures", "/dev/null"],
-            "--figures: /dev/null: ",
+            "--figures: /dev/null: not a folder",
         ),
     ] {
         let (code, out, err) = run(PROGRAM, args);
