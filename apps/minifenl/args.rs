@@ -52,7 +52,7 @@ Examples:
   mpirun -n 4 minifenl --nodes 64             4 ranks share the box
   mpirun -n 8 minifenl --nodes-per-rank 48    the box grows with the ranks
 
-Exit codes: 0 solved and verified, not judged (--cg-iterations), or a run that fits (--dry-run); 2 bad usage or input (including a device that is not available or too little memory), 3 not converged or not verified, 4 slower than allowed (compare), 1 any other failure.";
+Exit codes: 0 solved and verified, not judged (--cg-iterations), or a run that fits (--dry-run); 2 bad usage or input (including a device that is not available or too little memory), 3 not converged or not verified, 4 a phase slower than allowed (compare), 1 any other failure.";
 
 /// The command line.
 #[derive(Debug, Parser)]

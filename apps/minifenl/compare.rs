@@ -31,7 +31,7 @@ pub fn run(flags: &Compare) -> anyhow::Result<Exit> {
     });
     let said: Vec<String> = said.collect();
     if !said.is_empty() {
-        crate::look::fail(&format!("above {limit} times as long as in A: {}", said.join(", ")));
+        crate::look::fail(&format!("phases above {limit} times as long as in A: {}", said.join(", ")));
         return Ok(Exit::Slower);
     }
     Ok(Exit::Done)

@@ -16,7 +16,7 @@
 //! Solves -K laplace(T) + T^2 = 0 with T given at zmin and zmax and no flux elsewhere, by Newton's method on trilinear
 //! hexahedra; each step assembles residual and Jacobian and solves with conjugate gradients. The answer is compared with
 //! the analytic one. Exit codes: 0 solved and verified (or not judged), 2 bad usage or input, 3 not converged or not verified, 4
-//! slower than `compare --fail-above` allows, 1 else.
+//! a phase slower than `compare --fail-above` allows, 1 else.
 
 mod args;
 mod colour;

@@ -15,7 +15,7 @@ pub enum Exit {
     BadInput = 2,
     /// An iteration did not converge, or a result is wrong.
     NotVerified = 3,
-    /// A run takes longer than a comparison allows.
+    /// A phase takes longer than a comparison allows.
     Slower = 4,
 }
 

@@ -127,7 +127,7 @@ fn two_reports_are_compared() {
     std::fs::write(&second, slow.to_string()).unwrap();
     let (code, _, err) = run(&["compare", &first, &second, "--fail-above", "1.1"]);
     assert_eq!((code, err.lines().count()), (4, 1), "{err}");
-    assert!(err.starts_with("error: above 1.1 times as long as in A: cg "), "{err}");
+    assert!(err.starts_with("error: phases above 1.1 times as long as in A: cg "), "{err}");
     slow["verified"] = false.into();
     std::fs::write(&second, slow.to_string()).unwrap();
     for (a, b, name) in [(&first, &second, "B"), (&second, &first, "A")] {
