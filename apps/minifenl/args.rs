@@ -6,7 +6,7 @@ pub mod commands;
 mod names;
 
 use clap::ColorChoice as Colour;
-use clap::{Parser, ValueHint};
+use clap::{ArgAction, Parser, ValueHint};
 use clap_complete::Shell;
 use commands::Command;
 use minifenl::Error;
@@ -92,7 +92,7 @@ pub struct Flags {
     #[arg(long, value_name = "NAME", allow_hyphen_values = true, value_parser = named::<Preset>(Preset::ALL.map(|(_, name)| name)), hide_possible_values = true)]
     preset: Option<Preset>,
     /// Nodes along the edges of the box, 64 or 64x48x32 [default: 64]; `sweep` takes several, with commas
-    #[arg(long, value_name = "N", allow_hyphen_values = true, value_delimiter = ',', value_hint = ValueHint::Other)]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, action = ArgAction::Set, value_delimiter = ',', value_hint = ValueHint::Other)]
     pub nodes: Vec<Nodes>,
     /// Nodes per rank along the edges of its box (weak scaling)
     #[arg(long, value_name = "N", allow_hyphen_values = true, conflicts_with = "nodes", value_hint = ValueHint::Other)]

@@ -4,6 +4,7 @@ use super::Form;
 use crate::args::Args;
 use crate::args::commands::{Command, Sweep};
 use crate::output::{Output, of_flag};
+use clap::error::ErrorKind;
 use minifenl::error::count;
 use minifenl::files::{NamedFile, check_distinct};
 use minifenl::run::Deck;
@@ -80,16 +81,32 @@ impl fmt::Display for Plan {
 
 /// The sweep of this command line with one flag more.
 fn with(flag: &str, value: &str) -> anyhow::Result<Box<Sweep>> {
+    if flag == "nodes" {
+        let text = format!("--compare nodes={value}: a sweep takes its sizes from --nodes, such as --nodes 16,32,64");
+        return Err(Error::Invalid(text).into());
+    }
     let mut words: Vec<OsString> = std::env::args_os().collect();
     words.push(format!("--{flag}={value}").into());
     let refused = |why: String| Error::Invalid(format!("--compare {flag}={value}: {why}"));
     let none = || refused(format!("--{flag} is no setting of a run"));
-    let args = program::parse_from::<Args>(words)
-        .map_err(|error| program::said(&error).map_or_else(|error| refused(error.to_string()), |_| none()))?;
+    let args = program::parse_from::<Args>(words).map_err(|error| match error.kind() {
+        ErrorKind::ArgumentConflict if is_given(flag) => {
+            let why = format!("--{flag} is given beside --compare; leave it out, as the sweep gives it each value");
+            Error::Invalid(why)
+        }
+        _ => program::said(&error).map_or_else(|error| refused(error.to_string()), |_| none()),
+    })?;
     match args.command {
-        Some(Command::Sweep(sweep)) if flag != "nodes" => Ok(sweep),
+        Some(Command::Sweep(sweep)) => Ok(sweep),
         _ => Err(none().into()),
     }
+}
+
+/// Whether the command line has a flag.
+fn is_given(flag: &str) -> bool {
+    let name = format!("--{flag}");
+    let is_flag = |word: OsString| word.to_str().is_some_and(|word| word.split('=').next() == Some(&name));
+    std::env::args_os().any(is_flag)
 }
 
 /// The checked decks of all sizes.

@@ -143,7 +143,17 @@ fn mistakes_in_a_sweep_are_found_before_the_work() {
     for (words, part) in [
         (&[][..], "--nodes"),
         (&["--nodes-per-rank", "5"], "--nodes"),
-        (&["--nodes", "5", "--compare", "nodes=6,7"], "no setting"),
+        (&["--nodes", "5", "--compare", "nodes=6,7"], "--compare nodes=6: a sweep takes its sizes from --nodes"),
+        (
+            &["--nodes", "5", "--compare", "fill=scatter,gather", "--fill", "gather"],
+            "error: --fill is given beside --compare",
+        ),
+        (
+            &["--nodes", "5", "--compare", "fill=scatter,gather", "--fill=gather"],
+            "error: --fill is given beside --compare",
+        ),
+        (&["--nodes", "5", "--nodes", "6"], "'--nodes <N>' cannot be used multiple times"),
+        (&["--nodes", "5", "--compare", "vtk=a.vtu,b.vtu"], "leave --vtk out"),
         (&["--nodes", "5", "--trials", "0"], "--trials"),
         (&["--nodes", "5,8x8"], "expected N or NxNxN"),
         (&["--nodes", "5,6", "--element", "hex27"], "6"),
@@ -187,3 +197,5 @@ fn mistakes_in_a_sweep_are_found_before_the_work() {
     let (code, _, err) = run(&["--nodes", "5,6"]);
     assert!(code == 2 && err.contains("minifenl sweep"), "{err}");
 }
+    let (code, _, err) = run(&["--nodes", "5", "--device", "cpu", "--nodes", "6"]);
+    assert!(code == 2 && err.contains("'--nodes <N>' cannot be used multiple times"), "{err}");
