@@ -1,4 +1,5 @@
-//! The figure of a sweep: median time per node against nodes, with bands from the 10th to the 90th percentile.
+//! The figure of a sweep: median time per node against nodes, with bands from the 10th to the 90th percentile (of fewer than
+//! 4 trials from the smallest to the largest).
 
 use super::table::{cases, parallel, problem, spread};
 use super::{PHASES, Run};
@@ -38,10 +39,11 @@ pub fn svg(runs: &[Run]) -> String {
     };
     let machine = &report.provenance.machine;
     let trials = cases.iter().map(Vec::len).max().unwrap_or(0);
+    let bands = if trials < 4 { "smallest to largest" } else { "10th to 90th percentile" };
     let notes = vec![
         format!("{}; {}", problem(runs), parallel(runs)),
         format!("{} ({}), {}; minifenl {}", machine.host, machine.cpu, report.date, report.version),
-        format!("medians of up to {}; bands: 10th to 90th percentile", count(trials, "trial")),
+        format!("medians of up to {}; bands: {bands}", count(trials, "trial")),
     ];
     chart.svg(&Head { title: "Time per node of graph, fill and CG".into(), notes })
 }

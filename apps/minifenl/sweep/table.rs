@@ -3,13 +3,19 @@
 use super::{PHASES, Plan, Run};
 use minifenl::error::count;
 use minifenl::run::Report;
+use minifenl::run::program::wrapped;
 use minifenl::run::report::{SpreadReport, columns, quoted};
+
+/// Columns of the screen, and of the names in the head.
+const WIDTH: usize = 80;
+const INDENT: usize = 12;
 
 const LEGEND: &str = "\
 graph, fill, cg  median of the trials: microseconds per node; cg: per iteration
 its              iterations of the linear solves of a run
 total            seconds of a run from start to verdict, median
-+-%              half the distance of 10th and 90th percentile, % of the median
++-%              half the distance of 10th and 90th percentile
+                 (smallest and largest: fewer than 4 trials), % of the median
 ok               verified; - where --cg-iterations asks for no solution
 ";
 
@@ -82,21 +88,43 @@ pub fn table(runs: &[Run], plan: &Plan) -> String {
     let advection =
         each(runs, |report| report.problem.advection.map_or("none".into(), |[x, y, z]| format!("{x},{y},{z}")));
     let with = if advection == "none" { String::new() } else { format!(", advection {advection}") };
+    let line = |text: String| wrapped(&text, WIDTH, INDENT);
     let head = format!(
-        "minifenl {}: sweep of {}, {} each\nproblem     {}{with}\nparallel    {}\n\n",
+        "minifenl {}: sweep of {}, {} each\n{}\n{}\n\n",
         runs[0].report.version,
         count(plan.sizes.len(), "size"),
         count(plan.trials, "trial"),
-        problem(runs),
-        parallel(runs),
+        line(format!("{:INDENT$}{}{with}", "problem", problem(runs))),
+        line(format!("{:INDENT$}{}", "parallel", parallel(runs))),
     );
-    let names = ["nodes", &format!("{flag}="), "graph", "+-%", "fill", "+-%", "cg", "+-%", "its", "total", "ok"];
-    let body = match flag {
-        // Without --compare there is no second column.
-        "" => columns(&[&names[..1], &names[2..]].concat(), rows.map(|row| [&row[..1], &row[2..]].concat())),
-        _ => columns(&names, rows),
-    };
+    let body = body(flag, &rows.collect::<Vec<_>>());
     format!("{head}{body}\n{LEGEND}{}\n", verdict(runs, plan.sizes.len() * plan.trials * plan.values.len()))
+}
+
+/// The rows in columns. Where those of `--compare` are too wide, each value has a table of its own, below its name.
+fn body(flag: &str, rows: &[Vec<String>]) -> String {
+    let names = ["nodes", &format!("{flag}="), "graph", "+-%", "fill", "+-%", "cg", "+-%", "its", "total", "ok"];
+    let without_value = |rows: &mut dyn Iterator<Item = &Vec<String>>| {
+        columns(&[&names[..1], &names[2..]].concat(), rows.map(|row| [&row[..1], &row[2..]].concat()))
+    };
+    if flag.is_empty() {
+        return without_value(&mut rows.iter());
+    }
+    let body = columns(&names, rows.iter().cloned());
+    if body.lines().all(|line| line.chars().count() <= WIDTH) {
+        return body;
+    }
+    let mut values: Vec<&str> = Vec::new();
+    for row in rows {
+        if !values.contains(&&*row[1]) {
+            values.push(&row[1]);
+        }
+    }
+    let of_value = |value: &&str| {
+        let table = without_value(&mut rows.iter().filter(|row| row[1] == *value));
+        format!("{flag}={value}\n{table}")
+    };
+    values.iter().map(of_value).collect::<Vec<_>>().join("\n")
 }
 
 /// Problem, element and map.

@@ -34,11 +34,11 @@ pub struct PhaseReport {
 /// Seconds of single calls, each on its slowest rank.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SpreadReport {
-    /// Tenth percentile.
+    /// Tenth percentile; the smallest of fewer than 4 calls.
     pub p10_seconds: f64,
     /// Median.
     pub median_seconds: f64,
-    /// Ninetieth percentile.
+    /// Ninetieth percentile; the largest of fewer than 4 calls.
     pub p90_seconds: f64,
     /// Whether p90 exceeds p10 by more than [`NOISY`] of the median.
     pub noisy: bool,

@@ -24,6 +24,7 @@ fn a_sweep_writes_what_its_reports_say() {
     let (code, out, err) = run(&[&SWEEP[..], &words, &files].concat());
     assert_eq!((code, err.as_str()), (0, ""), "{out}");
     assert!(out.lines().all(|line| line.chars().count() <= 80), "{out}");
+    assert!(out.contains("(smallest and largest: fewer than 4 trials)"), "{out}");
     assert_eq!(out.lines().last(), Some("PASS: 12 runs"));
 
     // Trials are interleaved over the values.
@@ -82,7 +83,8 @@ fn a_sweep_writes_what_its_reports_say() {
     assert!(text.starts_with("- report:\n") && text.contains("\n  trial: 0\n"), "{text}");
     let svg = read_to_string(&figure).unwrap();
     assert_eq!((svg.matches("class=\"series\"").count(), svg.trim_end().ends_with("</svg>")), (6, true));
-    assert!(["graph fill=scatter", "cg fill=colour"].iter().all(|name| svg.contains(name)), "{svg}");
+    let texts = ["graph fill=scatter", "cg fill=colour", "bands: smallest to largest"];
+    assert!(texts.iter().all(|name| svg.contains(name)), "{svg}");
 }
 
 /// A text without the ends of its lines.
@@ -93,6 +95,21 @@ fn in_one_line(text: &str) -> String {
 fn graph(run: &serde_json::Value) -> f64 {
     let phases = run["report"]["phases"].as_array().unwrap();
     phases.iter().find(|phase| phase["name"] == "graph").unwrap()["us_per_node"].as_f64().unwrap()
+}
+
+/// Rows that are too wide for 80 columns stand in a table for each value.
+#[test]
+fn a_wide_sweep_has_a_table_for_each_value() {
+    let values = "advection=1,0.0009765625,0.0001220703125,0,0,1";
+    let words = ["--nodes", "20x5x4,9", "--trials", "1", "--compare", values];
+    let (code, out, err) = run(&[&SWEEP[..], &words].concat());
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    assert!(out.lines().all(|line| line.chars().count() <= 80), "{out}");
+    let names: Vec<&str> = out.lines().filter(|line| line.starts_with("advection=")).collect();
+    assert_eq!(names, ["advection=1,0.0009765625,0.0001220703125", "advection=0,0,1"], "{out}");
+    for size in ["20x5x4 ", "9 "] {
+        assert_eq!(out.lines().filter(|line| line.starts_with(size)).count(), 2, "{size}: {out}");
+    }
 }
 
 /// Settings that `--compare` changes are named with each value, and a verdict holds for all runs.
@@ -194,8 +211,8 @@ fn mistakes_in_a_sweep_are_found_before_the_work() {
         "{help}"
     );
     assert!(["--vtk", "--append", "--nodes-per-rank"].iter().all(|flag| !help.contains(flag)), "{help}");
+    let (code, _, err) = run(&["--nodes", "5", "--device", "cpu", "--nodes", "6"]);
+    assert!(code == 2 && err.contains("'--nodes <N>' cannot be used multiple times"), "{err}");
     let (code, _, err) = run(&["--nodes", "5,6"]);
     assert!(code == 2 && err.contains("minifenl sweep"), "{err}");
 }
-    let (code, _, err) = run(&["--nodes", "5", "--device", "cpu", "--nodes", "6"]);
-    assert!(code == 2 && err.contains("'--nodes <N>' cannot be used multiple times"), "{err}");
