@@ -84,7 +84,7 @@ fn speeds<V: StoredValue>(space: &Cuda, a: &CrsMatrix<V, CudaMemory>, value: &st
             let mut solve = || {
                 let mut x = space.zeros(rows).unwrap();
                 let mut system = LinearSystem { operator: stored, preconditioner: &mut Identity, comm: &Solo, rhs: &b };
-                let observe = &mut |_, _| {};
+                let observe = &mut |_, _| Ok(());
                 match &launch {
                     Some(launch) => cg_single_launch(space, launch, &mut system, &mut x, params, &mut work, observe),
                     None => cg(space, &mut system, &mut x, params, &mut work, observe),

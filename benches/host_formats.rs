@@ -130,7 +130,7 @@ fn compare(space: &Threads, threads: usize, m: u64) -> Result<()> {
             let mut solution = vec![0.0; n];
             let mut system = LinearSystem { operator, preconditioner: &mut Identity, comm: &Solo, rhs: &x[..] };
             let params = CgParams::exactly(ITERATIONS);
-            let (time, _) = seconds(|| cg(space, &mut system, &mut solution, params, &mut work, &mut |_, _| {}))?;
+            let (time, _) = seconds(|| cg(space, &mut system, &mut solution, params, &mut work, &mut |_, _| Ok(())))?;
             row.iteration.push(time / ITERATIONS as f64);
         }
         if threads == 1 {

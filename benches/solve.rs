@@ -60,7 +60,7 @@ fn bench(criterion: &mut Criterion) {
             y.fill(0.0);
             let mut system =
                 LinearSystem { operator: &matrix, preconditioner: &mut Identity, comm: &Solo, rhs: &x[..] };
-            let stopped = cg(&space, &mut system, &mut y, params, &mut work, &mut |_, _| {});
+            let stopped = cg(&space, &mut system, &mut y, params, &mut work, &mut |_, _| Ok(()));
             assert!(matches!(stopped, Err(Error::NotConverged { .. })), "{stopped:?}");
         });
     });

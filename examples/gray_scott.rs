@@ -99,7 +99,7 @@ fn main() -> Result<()> {
     let params = NewtonParams { absolute: 1e-13, ..NewtonParams::new(1e-9, 10) };
     for step in 1..=STEPS {
         let (mut u, mut info) = (problem.old.as_flattened().to_vec(), NewtonInfo::default());
-        newton(&space, &Solo, &mut problem, &mut u, params, &mut |_, _| {}, &mut info)?;
+        newton(&space, &Solo, &mut problem, &mut u, params, &mut |_, _| Ok(()), &mut info)?;
         let (old, new) = (std::mem::take(&mut problem.old), u.as_chunks().0.to_vec());
         // The change of u + v is what is fed less what is drained.
         let (area, GrayScott { dt, feed, kill, .. }) = (weight.iter().sum::<f64>(), &equation);

@@ -65,7 +65,10 @@ fn run<S: CgSteps + Boundary + Spmv<f64>>(
     let conditions = Dirichlet::new(space, &graph.crs, S::Memory::slice(&space.upload(fixed)?))?;
     let mut problem = System { space, conditions, matrix: CrsMatrix::zeros_on(space, graph.crs.clone())?, assemble };
     let params = NewtonParams { absolute: 1e-12, ..NewtonParams::new(0.0, 6) };
-    let observe = &mut |step, norm| println!("step {step}: residual {norm:.3e}");
+    let observe = &mut |step, norm| {
+        println!("step {step}: residual {norm:.3e}");
+        Ok(())
+    };
     let mut u = space.zeros(problem.rows())?;
     newton(space, &Solo, &mut problem, S::Memory::slice_mut(&mut u), params, observe, &mut NewtonInfo::default())?;
     let largest = space.download(&u)?.into_iter().fold(0.0, f64::max);

@@ -51,7 +51,7 @@ fn main() -> Result<()> {
         fill.assemble(&space, &kernel, &mut matrix, &mut rhs)?;
         let mut new = u.clone();
         let mut system = LinearSystem { operator: &matrix, preconditioner: &mut Identity, comm: &Solo, rhs: &rhs[..] };
-        let info = cg(&space, &mut system, &mut new, params, &mut work, &mut |_, _| {})?;
+        let info = cg(&space, &mut system, &mut new, params, &mut work, &mut |_, _| Ok(()))?;
         u = new;
         if step % 20 == 0 {
             println!("t = {:.2}: spread {:.4}, {:>3} CG iterations", DT * step as f64, spread(&u), info.iterations);

@@ -180,6 +180,9 @@ pub enum Error {
         /// Reason, from the operating system or the parser.
         reason: String,
     },
+    /// The caller ended the work, by an observer or an operator that returned this error.
+    #[error("interrupted by the caller")]
+    Interrupted,
     /// MPI could not be started, or the ranks disagree.
     #[error("MPI: {0}")]
     Mpi(String),

@@ -67,8 +67,8 @@ impl Drop for Terminal {
 }
 
 impl Terminal {
-    /// Shows an event of a run.
-    pub fn see(&self, event: Event<'_>) {
+    /// Shows an event of a run, and never ends the run.
+    pub fn see(&self, event: Event<'_>) -> minifenl::Result<()> {
         match event {
             Event::Phase(name) => self.phase(name),
             Event::Newton(step, residual) => self.newton(step, residual),
@@ -79,6 +79,7 @@ impl Terminal {
                 self.tell("done");
             }
         }
+        Ok(())
     }
 
     fn phase(&self, name: &str) {

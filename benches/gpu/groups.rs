@@ -134,7 +134,7 @@ pub fn cg_iteration<S: Job>(
             space.fill(rows, 0.0, x)?;
             let params = CgParams::new(1e-300, max_iterations);
             let mut system = LinearSystem { operator, preconditioner: &mut Identity, comm: &Solo, rhs: b };
-            let observe = &mut |_, _| {};
+            let observe = &mut |_, _| Ok(());
             let solved = match launch {
                 Some(launch) => cg_single_launch(space, launch, &mut system, x, params, &mut work, observe),
                 None => cg(space, &mut system, x, params, &mut work, observe),

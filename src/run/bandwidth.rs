@@ -22,14 +22,14 @@ pub(super) fn bandwidth<S: Job>(
     progress: &Progress<'_>,
 ) -> Result<Option<f64>> {
     if deck.run.triad == Some(true) {
-        progress(Event::Phase("triad"));
+        progress(Event::Phase("triad"))?;
         return agree(comm, space.triad_bandwidth(comm)).map(Some);
     }
     let is_cheap = is_cheap(comm, space.triad_seconds(comm), seconds);
     if deck.run.triad == Some(false) || !is_cheap {
         return Ok(None);
     }
-    progress(Event::Phase("triad"));
+    progress(Event::Phase("triad"))?;
     unasked(comm, space.triad_bandwidth(comm))
 }
 

@@ -22,7 +22,7 @@ use std::cell::RefCell;
 /// # Errors
 /// Ranks whose settings, version or build differ; bad input, lack of memory, a folded element: on one rank as itself, on all other ranks as
 /// [`Error::Elsewhere`](crate::Error::Elsewhere). [`Error::Alone`](crate::Error::Alone) and a failure of MPI or of a device are this rank's
-/// alone: the caller has to end the others, by [`Communicator::abort`].
+/// alone: the caller has to end the others, by [`Communicator::abort`]. So is an error that `progress` returns.
 pub fn solve(deck: &Deck, comm: &dyn Communicator, progress: &Progress<'_>) -> Result<Report> {
     match chosen(deck, comm, progress)? {
         #[cfg(feature = "cuda")]
@@ -58,7 +58,7 @@ pub(super) fn chosen(deck: &Deck, comm: &dyn Communicator, progress: &Progress<'
     match agree(comm, device(deck, comm)?)? {
         #[cfg(feature = "cuda")]
         Chosen::Cuda(ordinal) => return agree(comm, crate::space::Cuda::new(ordinal)).map(Place::Gpu),
-        Chosen::Cpu { notice } => notice.iter().for_each(|text| progress(Event::Notice(text))),
+        Chosen::Cpu { notice } => notice.iter().try_for_each(|text| progress(Event::Notice(text)))?,
     }
     let threads = deck.run.threads.unwrap_or_else(|| default_threads(comm));
     agree(comm, pool(threads)).map(|pool| Place::Host(pool.with_scan(deck.resolved().graph.scan)))
@@ -104,6 +104,7 @@ pub fn solution_on<S: Job>(
     progress: &Progress<'_>,
 ) -> Result<Solution<S::Memory>> {
     let (start, phases, here) = (Start::now(comm), Phases::default(), here(comm));
+    let progress: &Progress<'_> = &|event| progress(event).map_err(|error| alone(error, comm));
     let (given, deck) = (deck, &deck.resolved());
     if deck.run.deterministic {
         fix_order(comm)?;
@@ -113,7 +114,8 @@ pub fn solution_on<S: Job>(
     comm.enter_phase("mesh");
     let part = share(deck, comm)?;
     let deck = &preconditioned::<S>(deck, part.spec());
-    given.without_effect(deck, S::SYNCHRONOUS, comm.size()).iter().for_each(|text| progress(Event::Notice(text)));
+    let without_effect = given.without_effect(deck, S::SYNCHRONOUS, comm.size());
+    without_effect.iter().try_for_each(|text| progress(Event::Notice(text)))?;
     let free = agree(comm, space.free_bytes(comm))?;
     let case = Case::new(deck, part.spec());
     let (.., needed) = forecast::<S>([comm.rank(), comm.size()], &part, &case, deck, space.threads());
@@ -124,7 +126,7 @@ pub fn solution_on<S: Job>(
     comm.enter_phase("mesh");
     if !S::SYNCHRONOUS {
         // Compilation and allocation are timed separately.
-        progress(Event::Phase("kernels"));
+        progress(Event::Phase("kernels"))?;
         let load = || {
             space.load_kernels(deck)?;
             match deck.has_matrix() {
@@ -136,7 +138,7 @@ pub fn solution_on<S: Job>(
         // One large mapping costs less than many.
         agree(comm, phases.time("memory", || space.reserve(needed.peak())))?;
     }
-    progress(Event::Phase("mesh"));
+    progress(Event::Phase("mesh"))?;
     let (mesh, coarse) = phases.time("mesh", || {
         let mesh = made(space, comm, deck.mesh.element, part)?;
         let coarse = coarse_meshes(space, deck, comm, &mesh)?;
@@ -147,7 +149,7 @@ pub fn solution_on<S: Job>(
     let mut graph = None;
     let mut map_stats = None;
     if deck.has_matrix() {
-        progress(Event::Phase("graph"));
+        progress(Event::Phase("graph"))?;
         comm.enter_phase("graph");
         // Ranks start the graph together: its time should not include waiting for the slowest mesh.
         comm.barrier();
@@ -163,7 +165,7 @@ pub fn solution_on<S: Job>(
     }
 
     // 3. Assembly, boundary conditions, matrix and solver, which all Newton steps use.
-    progress(Event::Phase("setup"));
+    progress(Event::Phase("setup"))?;
     comm.enter_phase("set-up");
     let problem = phases.time("setup", || {
         let input = ProblemInput { deck, links: &links, mesh: &mesh, coarse: &coarse, phases: &phases, progress };
@@ -210,7 +212,7 @@ pub fn solution_on<S: Job>(
     let triad = bandwidth(space, deck, comm, run.seconds, progress)?;
     let provenance = provenance(space, deck, comm, &start)?;
     let report = summary::report(&run, &judged, triad, &start, provenance);
-    progress(Event::Done);
+    progress(Event::Done)?;
     Ok(Solution { mesh, field, report })
 }
 

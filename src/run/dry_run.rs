@@ -74,7 +74,7 @@ pub fn dry_run(deck: &Deck, comm: &dyn Communicator, progress: &Progress<'_>) ->
         #[cfg(feature = "cuda")]
         chosen if matches!(deck.run.device, super::Device::Cuda(_)) && failing(comm, chosen.is_err()).is_some() => {
             let why = chosen.err().map_or("another rank cannot use its GPU".into(), |error| error.to_string());
-            progress(Event::Notice(&format!("free memory is unknown: {why}")));
+            progress(Event::Notice(&format!("free memory is unknown: {why}")))?;
             of_ranks::<crate::space::Cuda>(deck, comm, "a GPU".into(), 1, None)
         }
         chosen => match agree(comm, chosen)? {
@@ -85,7 +85,7 @@ pub fn dry_run(deck: &Deck, comm: &dyn Communicator, progress: &Progress<'_>) ->
                 of_ranks::<crate::space::Cuda>(deck, comm, Job::device(&space), 1, Some(free))
             }
             Chosen::Cpu { notice } => {
-                notice.iter().for_each(|text| progress(Event::Notice(text)));
+                notice.iter().try_for_each(|text| progress(Event::Notice(text)))?;
                 // Memory is free beside the threads, as it is in the run.
                 let space = agree(comm, pool(threads()))?;
                 let free = agree(comm, space.free_bytes(comm))?;

@@ -1,5 +1,7 @@
 //! Events of a run.
 
+use crate::Result;
+
 /// An event of a run. Every rank meets the same events; who shows them decides which rank does.
 #[derive(Clone, Copy, Debug)]
 pub enum Event<'a> {
@@ -15,8 +17,11 @@ pub enum Event<'a> {
     Done,
 }
 
-/// Receives the events of a run.
-pub type Progress<'a> = dyn Fn(Event<'_>) + 'a;
+/// Receives the events of a run. An error ends the run, which returns it: [`Error::Interrupted`](crate::Error::Interrupted) says that
+/// the caller asked for it. Among several ranks it is [`Error::Alone`](crate::Error::Alone), and the caller ends the others.
+pub type Progress<'a> = dyn Fn(Event<'_>) -> Result<()> + 'a;
 
 /// Shows nothing.
-pub fn silent(_: Event<'_>) {}
+pub fn silent(_: Event<'_>) -> Result<()> {
+    Ok(())
+}

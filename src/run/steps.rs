@@ -55,7 +55,7 @@ pub(super) fn newton<S: Job>(
         end => agree(comm, Ok(end.err()))?,
     };
     let linear = stopped.is_some().then(|| problem.stopped()).flatten();
-    progress(Event::Phase("verify"));
+    progress(Event::Phase("verify"))?;
     let symmetry = problem.finish().map_err(alone)?;
     Ok(Ended { info, linear, stopped, symmetry })
 }
@@ -102,7 +102,8 @@ pub(super) fn fix_order(comm: &dyn Communicator) -> Result<()> {
     agree(comm, comm.sums_in_rank_order().then_some(()).ok_or_else(refused))
 }
 
-/// Marks the error of a rank that leaves collective work.
+/// Marks the error of a rank that leaves collective work, unless it is marked.
 pub(super) fn alone(error: Error, comm: &dyn Communicator) -> Error {
-    if comm.size() == 1 || error.is_collective() { error } else { Error::Alone(Box::new(error)) }
+    let is_marked = matches!(error, Error::Alone(_));
+    if comm.size() == 1 || error.is_collective() || is_marked { error } else { Error::Alone(Box::new(error)) }
 }

@@ -106,7 +106,7 @@ pub fn strategies_on<S: Job>(
         return agree(comm, Err(Error::Invalid(why)));
     }
     let (rounds, start) = (rounds.max(1), Start::now(comm));
-    progress(Event::Phase("mesh"));
+    progress(Event::Phase("mesh"))?;
     let part = share(deck, comm)?;
     let spec = *part.spec();
     let (sizes, free) = (Sizes::of_box(&part), agree(comm, space.free_bytes(comm))?);
@@ -114,13 +114,13 @@ pub fn strategies_on<S: Job>(
     let papers = choices::<S>(&Deck::default().resolved(), space.threads(), &sizes);
     let study = Study { space, comm, mesh: &mesh, sizes, free, papers, rounds, nodes: spec.node_count() };
     study.fits()?;
-    progress(Event::Phase("graph"));
+    progress(Event::Phase("graph"))?;
     let mut strategies = graphs::measure(&study)?;
-    progress(Event::Phase("fill"));
+    progress(Event::Phase("fill"))?;
     strategies.extend(fills::measure(&study)?);
-    progress(Event::Phase("product"));
+    progress(Event::Phase("product"))?;
     strategies.extend(products::measure(&study)?);
-    progress(Event::Done);
+    progress(Event::Done)?;
     Ok(StrategyStudy {
         version: env!("CARGO_PKG_VERSION"),
         date: start.date(comm),

@@ -33,8 +33,8 @@ pub struct Options<'a, S: CgSteps> {
     /// Ranks that share the unknowns; one by default. With several, the operator is a
     /// [`DistributedOperator`](super::DistributedOperator).
     pub ranks: &'a dyn Collective<S>,
-    /// Receives iteration and ||r|| at each convergence check.
-    pub observe: Option<&'a mut dyn FnMut(usize, f64)>,
+    /// Receives iteration and ||r|| at each convergence check; an error ends the solve, which returns it.
+    pub observe: Option<&'a mut dyn FnMut(usize, f64) -> Result<()>>,
 }
 
 impl<S: CgSteps> Default for Options<'_, S> {
@@ -100,12 +100,12 @@ pub fn solve<S: CgSteps>(
     let Options { rtol, atol, max_iterations, method, preconditioner, null_space, ranks, observe } = options;
     let params = CgParams { absolute: atol, ..CgParams::new(rtol, max_iterations) };
     check(a, S::Memory::len(b), S::Memory::len(&*x), params)?;
-    let (mut identity, mut ignore) = (Identity, |_, _| {});
+    let (mut identity, mut ignore) = (Identity, |_, _| Ok(()));
     let preconditioner: &mut dyn Preconditioner<S> = match preconditioner {
         Some(given) => given,
         None => &mut identity,
     };
-    let observe: &mut dyn FnMut(usize, f64) = match observe {
+    let observe: &mut dyn FnMut(usize, f64) -> Result<()> = match observe {
         Some(given) => given,
         None => &mut ignore,
     };
@@ -152,7 +152,7 @@ fn by<S: CgSteps>(
     mut system: LinearSystem<'_, S>,
     x: &mut Slice<S, f64>,
     params: CgParams,
-    observe: &mut dyn FnMut(usize, f64),
+    observe: &mut dyn FnMut(usize, f64) -> Result<()>,
 ) -> Result<SolveInfo> {
     match method {
         Method::Cg => {

@@ -18,13 +18,13 @@
 //! let (mut work, mut x, b) = (CgWorkspace::new(&Serial, 3, 3)?, vec![0.0; 3], vec![1.0, 0.0, 1.0]);
 //! let mut system = LinearSystem { operator: &a, preconditioner: &mut Identity, comm: &Solo, rhs: &b[..] };
 //! let params = CgParams::new(1e-12, 3);
-//! let info = cg(&Serial, &mut system, &mut x, params, &mut work, &mut |_, _| {})?;
+//! let info = cg(&Serial, &mut system, &mut x, params, &mut work, &mut |_, _| Ok(()))?;
 //! assert!(info.iterations <= 3 && x.iter().all(|x| (x - 1.0).abs() < 1e-12));
 //!
 //! // A failure to converge is an error with its numbers.
 //! let mut x = vec![0.0; 3];
 //! let params = CgParams { max_iterations: 1, ..params };
-//! let error = cg(&Serial, &mut system, &mut x, params, &mut work, &mut |_, _| {}).unwrap_err();
+//! let error = cg(&Serial, &mut system, &mut x, params, &mut work, &mut |_, _| Ok(())).unwrap_err();
 //! assert!(matches!(error, Error::NotConverged { .. }), "{error}");
 //! # Ok::<(), minifenl::Error>(())
 //! ```

@@ -141,7 +141,7 @@ pub fn newton_bytes(rows: u64, columns: u64) -> u64 {
     8 * columns + 16 * rows
 }
 
-/// Solves F(x) = 0 from the given x; `observe(step, ||F||)` is called for each x. Records its history in `info`, even if it fails:
+/// Solves F(x) = 0 from the given x; `observe(step, ||F||)` is called for each x, and an error of it ends the iteration. Records its history in `info`, even if it fails:
 /// the steps taken, the first and the last residual. x then is the iterate of the last residual.
 ///
 /// # Errors
@@ -155,7 +155,7 @@ pub fn newton<S: Blas>(
     problem: &mut impl NonlinearProblem<S>,
     x: &mut Slice<S, f64>,
     params: NewtonParams,
-    observe: &mut dyn FnMut(usize, f64),
+    observe: &mut dyn FnMut(usize, f64) -> Result<()>,
     info: &mut NewtonInfo,
 ) -> Result<()> {
     *info = NewtonInfo::default();
@@ -223,7 +223,7 @@ pub fn newton<S: Blas>(
         if !norm.is_finite() {
             return Err(Error::NotFinite { method: "Newton", quantity: "||F||", value: norm, iteration: step });
         }
-        observe(step, norm);
+        observe(step, norm)?;
         if std::mem::take(&mut is_first) {
             // A norm of 0 may be that of items whose squares underflow.
             if square < f64::MIN_POSITIVE {

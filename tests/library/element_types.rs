@@ -56,7 +56,7 @@ fn solve<E: Equation<D>, const D: usize, const NN: usize, const ND: usize>(
         let params = CgParams::new(1e-3 * norm.min(1e-6), 2000);
         let mut system =
             LinearSystem { operator: &matrix, preconditioner: &mut Identity, comm: &Solo, rhs: &residual[..] };
-        cg(&space, &mut system, &mut delta, params, &mut work, &mut |_, _| {}).unwrap();
+        cg(&space, &mut system, &mut delta, params, &mut work, &mut |_, _| Ok(())).unwrap();
         u.as_flattened_mut().iter_mut().zip(&delta).for_each(|(u, d)| *u -= d);
         steps += 1;
     }

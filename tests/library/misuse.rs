@@ -177,7 +177,7 @@ fn cg_names_the_argument_that_does_not_fit() {
         let (mut x, rhs, mut work) = (vec![0.0; x], vec![1.0; rhs], CgWorkspace::new(&Serial, work, work).unwrap());
         let mut system = LinearSystem { operator: &a, preconditioner: &mut Identity, comm: &Solo, rhs: &rhs[..] };
         let params = CgParams::new(tolerance, 10);
-        cg(&Serial, &mut system, &mut x, params, &mut work, &mut |_, _| ()).map(|_| x)
+        cg(&Serial, &mut system, &mut x, params, &mut work, &mut |_, _| Ok(())).map(|_| x)
     };
     let x = solve(5, 5, 5, 1e-12).unwrap();
     assert!(x.iter().zip([2.5, 4.0, 4.5, 4.0, 2.5]).all(|(x, exact)| (x - exact).abs() < 1e-12), "{x:?}");

@@ -176,7 +176,7 @@ fn cg_takes_the_iterations_of_the_textbook() {
         let mut system = LinearSystem { operator: &matrix, preconditioner: &mut Identity, comm: &Solo, rhs: &b[..] };
         let params = CgParams::new(tolerance, needed);
         let mut x = vec![0.0; N];
-        let info = cg(&space, &mut system, &mut x, params, &mut work, &mut |_, _| {}).unwrap();
+        let info = cg(&space, &mut system, &mut x, params, &mut work, &mut |_, _| Ok(())).unwrap();
         assert_eq!(info.iterations, needed);
         assert!((info.residual / residual - 1.0).abs() < 1e-6 && (info.rhs / norm - 1.0).abs() < 1e-14);
         assert!(x.iter().zip(&expected).all(|(x, expected)| (x - expected).abs() < 1e-12 * norm));
@@ -185,10 +185,10 @@ fn cg_takes_the_iterations_of_the_textbook() {
         assert!(true_residual <= 1.01 * tolerance * norm, "{true_residual:e}");
         // The same workspace again: nothing of the solve before is left in it.
         let mut again = vec![0.0; N];
-        let info_again = cg(&space, &mut system, &mut again, params, &mut work, &mut |_, _| {}).unwrap();
+        let info_again = cg(&space, &mut system, &mut again, params, &mut work, &mut |_, _| Ok(())).unwrap();
         assert!(info_again == info && again == x);
         let one_less = CgParams::new(tolerance, needed - 1);
-        assert!(cg(&space, &mut system, &mut vec![0.0; N], one_less, &mut work, &mut |_, _| {}).is_err());
+        assert!(cg(&space, &mut system, &mut vec![0.0; N], one_less, &mut work, &mut |_, _| Ok(())).is_err());
     }
 }
 

@@ -86,11 +86,11 @@ fn cg_solves_for_a_part_from_a_part() {
         let mut work = CgWorkspace::of_variant(&space, N, N, variant).unwrap();
         let (mut own, mut long, mut from) = (vec![0.0; N], inside(&vec![0.0; N]), inside(&b));
         let mut system = LinearSystem { operator: &a, preconditioner: jacobi, comm: &Solo, rhs: &b[..] };
-        let expected = cg(&space, &mut system, &mut own, params, &mut work, &mut |_, _| {}).unwrap();
+        let expected = cg(&space, &mut system, &mut own, params, &mut work, &mut |_, _| Ok(())).unwrap();
         let residual = true_residual(&space, &system, &own, &mut work).unwrap();
         let rhs = &*part(&mut from);
         let mut system = LinearSystem { operator: &a, preconditioner: jacobi, comm: &Solo, rhs };
-        let found = cg(&space, &mut system, part(&mut long), params, &mut work, &mut |_, _| {}).unwrap();
+        let found = cg(&space, &mut system, part(&mut long), params, &mut work, &mut |_, _| Ok(())).unwrap();
         assert_eq!(
             (found, true_residual(&space, &system, part(&mut long), &mut work).unwrap()),
             (expected, residual),
@@ -103,7 +103,7 @@ fn cg_solves_for_a_part_from_a_part() {
     let a = CrsMatrix::new(Arc::new(graph), vec![2.0, 4.0]).unwrap();
     let (mut work, mut x) = (CgWorkspace::new(&Serial, 2, 2).unwrap(), [0.0; 3]);
     let mut system = LinearSystem { operator: &a, preconditioner: &mut Identity, comm: &Solo, rhs: &[6.0, 8.0][..] };
-    cg(&Serial, &mut system, &mut x[1..], params, &mut work, &mut |_, _| {}).unwrap();
+    cg(&Serial, &mut system, &mut x[1..], params, &mut work, &mut |_, _| Ok(())).unwrap();
     assert!(x[0] == 0.0 && (x[1] - 3.0).abs() < 1e-9 && (x[2] - 2.0).abs() < 1e-9, "{x:?}");
 }
 
@@ -159,6 +159,6 @@ impl NonlinearProblem<Threads> for Roots {
 fn newton_solves_for_a_part() {
     let mut x = [f64::NAN, 1.5, 1.3, f64::NAN];
     let params = NewtonParams::new(1e-12, 50);
-    newton(&Serial, &Solo, &mut Roots, &mut x[1..3], params, &mut |_, _| {}, &mut NewtonInfo::default()).unwrap();
+    newton(&Serial, &Solo, &mut Roots, &mut x[1..3], params, &mut |_, _| Ok(()), &mut NewtonInfo::default()).unwrap();
     assert!(x[1..3].iter().all(|x| (x - 2f64.sqrt()).abs() < 1e-11) && x[0].is_nan() && x[3].is_nan(), "{x:?}");
 }

@@ -108,6 +108,35 @@ fn a_solution_has_the_field_of_its_report_at_owned_nodes_and_at_ghosts() {
 }
 
 #[test]
+fn an_error_of_the_observer_ends_the_run_at_any_event() {
+    let mut deck = Deck::default();
+    (deck.mesh.nodes, deck.run.device, deck.run.triad) = (Nodes::new([6; 3]).ok(), Device::Cpu, Some(true));
+    // Ends a run at its event of a number; returns the events until then.
+    let end_at = |last: usize| {
+        let seen = RefCell::new(Vec::new());
+        let progress = |event: Event<'_>| {
+            let shown = format!("{event:?}");
+            seen.borrow_mut().push(shown.split(['(', ' ']).next().unwrap_or_default().to_string());
+            if seen.borrow().len() > last { Err(Error::Interrupted) } else { Ok(()) }
+        };
+        let ended = solve_on(&crate::space::Serial, &deck, &Solo, &progress);
+        (seen.into_inner(), ended)
+    };
+    let (all, whole) = end_at(usize::MAX);
+    assert!(
+        whole.unwrap().verified && ["Phase", "Newton", "Cg", "Done"].iter().all(|name| all.iter().any(|e| e == name))
+    );
+    for last in 0..all.len() {
+        let (seen, ended) = end_at(last);
+        assert_eq!((ended.unwrap_err(), &seen[..]), (Error::Interrupted, &all[..=last]));
+    }
+    // On several ranks the caller ends the others.
+    let ends =
+        on_ranks(2, |comm| solve_on(&crate::space::Serial, &deck, comm, &|_| Err(Error::Interrupted)).unwrap_err());
+    assert!(ends.iter().all(|end| *end == Error::Alone(Box::new(Error::Interrupted))), "{ends:?}");
+}
+
+#[test]
 fn an_imbalance_that_leaves_nothing_to_others_names_its_flag() {
     let mut deck = Deck::default();
     (deck.mesh.nodes, deck.mesh.imbalance) = (Nodes::new([9; 3]).ok(), 1000.0);

@@ -94,7 +94,7 @@ impl<'a, S: Job> Problem<'a, S> {
         let comm = links.comm();
         let discrete = agree(comm, Discrete::new(space, input))?;
         if let Some(notice) = coarse_for_advection(&discrete) {
-            (discrete.input.progress)(Event::Notice(&notice));
+            (discrete.input.progress)(Event::Notice(&notice))?;
         }
         let (rows, columns) = (discrete.map().owned_count(), discrete.map().local_count());
         // Each step has collective calls: no rank may leave one alone, nor enter the next one.
@@ -279,7 +279,7 @@ impl<S: Job> NonlinearProblem<S> for Problem<'_, S> {
             return Ok(false);
         }
         let Some(mut preconditioner) = self.preconditioner.take() else { return Ok(false) };
-        (self.discrete.input.progress)(Event::Phase("nested"));
+        (self.discrete.input.progress)(Event::Phase("nested"))?;
         let improved = self.timed("nested", |this| preconditioner.nested_start(&this.discrete, &this.linear, x));
         self.preconditioner = Some(preconditioner);
         improved
@@ -361,7 +361,7 @@ impl<S: Job> NonlinearProblem<S> for Problem<'_, S> {
             preconditioner.note(&info);
         }
         if let Some(notice) = diverged(&info) {
-            progress(Event::Notice(&notice));
+            progress(Event::Notice(&notice))?;
         }
         if let Some(times) = times {
             let product = self.linear.phase();

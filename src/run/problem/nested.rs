@@ -64,7 +64,7 @@ impl<S: Job> NonlinearProblem<S> for OnBox<'_, '_, S> {
             let operator = operators[0];
             let mut cycle = hierarchy.cycle(operators);
             let mut system = LinearSystem { operator, preconditioner: &mut cycle, comm: links, rhs: residual };
-            cg(space, &mut system, delta, params, workspace, &mut |_, _| {})
+            cg(space, &mut system, delta, params, workspace, &mut |_, _| Ok(()))
         })
     }
 }
@@ -106,7 +106,7 @@ impl<'a, S: Job> Multigrid<'a, S> {
         let is_coarsest = at + 1 == count;
         let mut problem = OnBox { boxes: &mut coarse[at..], hierarchy, workspace, inverts: is_coarsest };
         let (params, mut info) = (if is_coarsest { COARSEST } else { BETWEEN }, NewtonInfo::default());
-        newton(space, links, &mut problem, start, params, &mut |_, _| {}, &mut info)?;
+        newton(space, links, &mut problem, start, params, &mut |_, _| Ok(()), &mut info)?;
         coarse[at].unknowns = unknowns;
         Ok(info.residual <= info.initial_residual)
     }

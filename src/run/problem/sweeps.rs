@@ -47,7 +47,7 @@ impl<S: Job> Triangular<S> {
         comm.all_max(&mut largest);
         if largest[0] > 0.0 {
             let notice = format!("ic0: {} of the diagonal was added to it to keep pivots positive", largest[0]);
-            (fine.input.progress)(Event::Notice(&notice));
+            (fine.input.progress)(Event::Notice(&notice))?;
         }
         Ok(())
     }

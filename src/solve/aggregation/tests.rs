@@ -92,7 +92,7 @@ fn solve(
     let params = CgParams::new(1e-10, 60);
     let info = levels.with_cycle(&finest, |cycle| {
         let mut system = LinearSystem { operator: &operator, preconditioner: cycle, comm: links, rhs: &b[..] };
-        cg(space, &mut system, &mut x, params, &mut work, &mut |_, _| {})
+        cg(space, &mut system, &mut x, params, &mut work, &mut |_, _| Ok(()))
     })?;
     Ok((info.iterations, ids.ids().iter().copied().zip(x).take(rows).collect()))
 }

@@ -42,7 +42,7 @@ pub struct PreconditionerFn<F> {
 /// let preconditioner = &mut preconditioner_fn(|r, z| r.iter().zip(z).for_each(|(r, z)| *z = h * h / 2.0 * r));
 /// let (mut work, mut u, b) = (CgWorkspace::new(&space, n, n)?, vec![0.0; n], vec![1.0; n]);
 /// let mut system = LinearSystem { operator: &operator, preconditioner, comm: &Solo, rhs: &b[..] };
-/// cg(&space, &mut system, &mut u, CgParams::new(1e-12, 200), &mut work, &mut |_, _| {})?;
+/// cg(&space, &mut system, &mut u, CgParams::new(1e-12, 200), &mut work, &mut |_, _| Ok(()))?;
 /// assert!((u[n / 2] - 0.125).abs() < 1e-12);
 /// # Ok::<(), minifenl::Error>(())
 /// ```

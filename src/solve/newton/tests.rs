@@ -6,7 +6,7 @@ use crate::space::{Serial, Threads};
 
 fn run(problem: &mut impl NonlinearProblem<Threads>, x: &mut [f64], params: NewtonParams) -> Result<NewtonInfo> {
     let mut info = NewtonInfo::default();
-    newton(&Serial, &Solo, problem, x, params, &mut |_, _| {}, &mut info).map(|()| info)
+    newton(&Serial, &Solo, problem, x, params, &mut |_, _| Ok(()), &mut info).map(|()| info)
 }
 
 /// x_i^2 = c_i, each by itself.
@@ -322,7 +322,10 @@ fn a_step_is_halved_unless_the_residual_falls_by_its_part() {
         (&[(0.0, 1.0), (1.0, f64::NAN), (0.5, f64::INFINITY), (0.25, 0.5), (1.25, 1e-9)], 0.25, [1.0, 0.5]),
     ] {
         let (mut x, mut info, mut seen) = ([0.0], NewtonInfo::default(), Vec::new());
-        let observe = &mut |step, norm| seen.push((step, norm));
+        let observe = &mut |step, norm| {
+            seen.push((step, norm));
+            Ok(())
+        };
         newton(&Serial, &Solo, &mut Positions(table), &mut x, NewtonParams::new(1e-6, 5), observe, &mut info).unwrap();
         assert_eq!(info.steps.iter().map(|step| step.length).collect::<Vec<_>>(), [length, 1.0]);
         assert_eq!(seen, [(0, norms[0]), (1, norms[1]), (2, 1e-9)]);
@@ -345,7 +348,7 @@ fn a_line_search_that_fails_says_what_it_reached() {
     let table = &[(0.0, 4.0), (1.0, 8.0), (0.5, 7.0), (0.25, 6.0)];
     let params = NewtonParams { max_halvings: 2, absolute: 0.5, ..NewtonParams::new(1e-6, 5) };
     let (mut x, mut info) = ([0.0], NewtonInfo::default());
-    let end = newton(&Serial, &Solo, &mut Positions(table), &mut x, params, &mut |_, _| {}, &mut info);
+    let end = newton(&Serial, &Solo, &mut Positions(table), &mut x, params, &mut |_, _| Ok(()), &mut info);
     let Err(Error::NotConverged { method, iterations, residual, tolerance }) = end else { panic!("{end:?}") };
     assert_eq!((method, iterations, residual, tolerance), ("Newton's line search", 1, 6.0, 0.5));
     assert_eq!((info.residual, info.steps[0].length, info.steps[0].residual), (6.0, 0.25, 4.0));
@@ -379,7 +382,7 @@ fn norms_of_ranks_are_joined() {
     let ends = crate::comm::ranks::on_ranks(2, |comm| {
         let (mut x, mut info, mut problem) = ([1.0], NewtonInfo::default(), Fall([3.0, 4.0][comm.rank()]));
         let (comm, params) = (comm as &dyn Communicator, NewtonParams::new(0.1, 9));
-        newton(&Serial, &comm, &mut problem, &mut x, params, &mut |_, _| {}, &mut info).unwrap();
+        newton(&Serial, &comm, &mut problem, &mut x, params, &mut |_, _| Ok(()), &mut info).unwrap();
         info
     });
     let norms: Vec<f64> = ends[0].steps.iter().map(|step| step.residual).collect();

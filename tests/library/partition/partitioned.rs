@@ -188,7 +188,7 @@ impl System {
         let mut work = CgWorkspace::new(space, operator.rows(), operator.columns())?;
         let mut system = LinearSystem { operator, preconditioner: &mut Identity, comm: &comm, rhs: &self.residual[..] };
         let params = CgParams::new(1e-12, 500);
-        cg(space, &mut system, x, params, &mut work, &mut |_, _| {})?;
+        cg(space, &mut system, x, params, &mut work, &mut |_, _| Ok(()))?;
         Ok(())
     }
 }

@@ -119,7 +119,7 @@ struct Told {
 }
 
 impl Told {
-    fn see(&mut self, event: Event<'_>) {
+    fn see(&mut self, event: Event<'_>) -> minifenl::Result<()> {
         match event {
             Event::Newton(step, residual) => {
                 self.counts[0] += 1;
@@ -132,6 +132,7 @@ impl Told {
             Event::Phase(name) | Event::Notice(name) => self.events += &format!(" {name}"),
             Event::Done => self.events.push('.'),
         }
+        Ok(())
     }
 }
 

@@ -49,7 +49,7 @@ fn solve<S: CgSteps>(
     let mut work = CgWorkspace::of_variant(space, a.rows(), a.columns(), variant).unwrap();
     let mut system =
         LinearSystem { operator: a, preconditioner: &mut preconditioner, comm: &Solo, rhs: S::Memory::slice(&b) };
-    let info = cg(space, &mut system, S::Memory::slice_mut(&mut x), params, &mut work, &mut |_, _| {});
+    let info = cg(space, &mut system, S::Memory::slice_mut(&mut x), params, &mut work, &mut |_, _| Ok(()));
     let truth = true_residual(space, &system, S::Memory::slice(&x), &mut work).unwrap();
     (info, space.download(&x).unwrap(), truth)
 }
@@ -115,7 +115,7 @@ fn a_launch_solves_and_counts_its_reductions() {
     let mut work = CgWorkspace::new(&space, n, n).unwrap();
     let mut system = LinearSystem { operator: &a, preconditioner: &mut Identity, comm: &Solo, rhs: &b };
     let mut x = space.zeros(n).unwrap();
-    let info = cg_single_launch(&space, &launch, &mut system, &mut x, PARAMS, &mut work, &mut |_, _| {}).unwrap();
+    let info = cg_single_launch(&space, &launch, &mut system, &mut x, PARAMS, &mut work, &mut |_, _| Ok(())).unwrap();
     assert!(info.one_launch && info.reductions > info.iterations, "{info:?}");
     let asked = solve(&space, &a, Identity, &wave(n, 0.7), PARAMS, CgVariant::Classic).0.unwrap();
     assert!(!asked.one_launch && asked.reductions == 2 * asked.iterations + 2, "{asked:?}");

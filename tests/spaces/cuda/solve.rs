@@ -55,7 +55,7 @@ fn solve<S: CgSteps>(
     let mut work = CgWorkspace::new(space, a.rows(), a.columns()).unwrap();
     let mut system =
         LinearSystem { operator: a, preconditioner: &mut Identity, comm: &Solo, rhs: S::Memory::slice(&b) };
-    let (there, observe) = (S::Memory::slice_mut(&mut x), &mut |_, _| {});
+    let (there, observe) = (S::Memory::slice_mut(&mut x), &mut |_, _| Ok(()));
     let info = match launch {
         Some(launch) => cg_single_launch(space, launch, &mut system, there, params, &mut work, observe),
         None => cg(space, &mut system, there, params, &mut work, observe),

@@ -93,7 +93,7 @@ pub fn measure<S: Space>(run: &mut Run<'_, S>, host: &Threads, edge: usize) -> R
             LinearSystem { operator: &a, preconditioner: &mut Identity, comm: &Solo, rhs: S::Memory::slice(&x) };
         let y = S::Memory::slice_mut(y);
         space.fill(rows, 0.0, y)?;
-        cg(space, &mut system, y, CgParams::exactly(ITERATIONS), work, &mut |_, _| {}).map(drop)
+        cg(space, &mut system, y, CgParams::exactly(ITERATIONS), work, &mut |_, _| Ok(())).map(drop)
     };
     // Three dots with the norm, three updates of vectors: 96 bytes per row beside the product.
     let bytes = ITERATIONS * (product(entries, rows) + 96 * rows);

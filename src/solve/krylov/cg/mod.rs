@@ -49,7 +49,7 @@ use solve::Solve;
 use std::collections::VecDeque;
 
 /// Solves A x = b from the given x. Calls `observe(iteration, ||r||)` at each convergence check, that is every
-/// [`CHECK_INTERVAL`](CgSteps::CHECK_INTERVAL) iterations and at the end.
+/// [`CHECK_INTERVAL`](CgSteps::CHECK_INTERVAL) iterations and at the end; an error of it ends the solve, which returns it.
 ///
 /// A right-hand side of exactly 0 gives x = 0 ([`Reason::Zero`]), unless an absolute tolerance is given. [`CgParams::exactly`] asks for a number of iterations instead of a
 /// tolerance ([`Reason::Iterations`]).
@@ -69,7 +69,7 @@ pub fn cg<S: CgSteps>(
     x: &mut Slice<S, f64>,
     params: CgParams,
     work: &mut CgWorkspace<S>,
-    observe: &mut dyn FnMut(usize, f64),
+    observe: &mut dyn FnMut(usize, f64) -> Result<()>,
 ) -> Result<SolveInfo> {
     Solve::new(space, system, x, work, None).run(params, observe)
 }
@@ -85,7 +85,7 @@ pub fn cg_single_launch<S: CgSteps>(
     x: &mut Slice<S, f64>,
     params: CgParams,
     work: &mut CgWorkspace<S>,
-    observe: &mut dyn FnMut(usize, f64),
+    observe: &mut dyn FnMut(usize, f64) -> Result<()>,
 ) -> Result<SolveInfo> {
     if !system.preconditioner.is_identity() || !system.comm.is_alone() || work.variant != CgVariant::Classic {
         let expected = "expected no preconditioner, 1 rank and a workspace for classic CG";
@@ -96,7 +96,7 @@ pub fn cg_single_launch<S: CgSteps>(
 
 impl<S: CgSteps> Solve<'_, S> {
     /// The solve from the first norm to its numbers.
-    fn run(mut self, params: CgParams, observe: &mut dyn FnMut(usize, f64)) -> Result<SolveInfo> {
+    fn run(mut self, params: CgParams, observe: &mut dyn FnMut(usize, f64) -> Result<()>) -> Result<SolveInfo> {
         self.check(params)?;
         let Solve { space, n, a, m, comm, work, .. } = &mut self;
         if !m.is_identity() {
@@ -167,7 +167,12 @@ impl<S: CgSteps> Solve<'_, S> {
     }
 
     /// All of the solve. A given number of iterations is completed from the last iterate if r.r underflows.
-    fn complete(&mut self, params: CgParams, rr: usize, observe: &mut dyn FnMut(usize, f64)) -> Result<SolveInfo> {
+    fn complete(
+        &mut self,
+        params: CgParams,
+        rr: usize,
+        observe: &mut dyn FnMut(usize, f64) -> Result<()>,
+    ) -> Result<SolveInfo> {
         let mut done = 0;
         loop {
             let rest = CgParams { max_iterations: params.max_iterations - done, ..params };
@@ -182,7 +187,12 @@ impl<S: CgSteps> Solve<'_, S> {
     }
 
     /// The solve from the x that is there, until a criterion ends it.
-    fn whole(&mut self, params: CgParams, rr: usize, observe: &mut dyn FnMut(usize, f64)) -> Result<SolveInfo> {
+    fn whole(
+        &mut self,
+        params: CgParams,
+        rr: usize,
+        observe: &mut dyn FnMut(usize, f64) -> Result<()>,
+    ) -> Result<SolveInfo> {
         // The state of the last solve would switch these sums off.
         self.work.sums.stop = None;
         let (space, sums) = (self.space, &mut self.work.sums);
@@ -216,7 +226,7 @@ impl<S: CgSteps> Solve<'_, S> {
     }
 
     /// Enqueues batches of iterations and reads the state after each, until it is not 0.
-    fn iterate(&mut self, observe: &mut dyn FnMut(usize, f64)) -> Result<SolveInfo> {
+    fn iterate(&mut self, observe: &mut dyn FnMut(usize, f64) -> Result<()>) -> Result<SolveInfo> {
         let space = self.space;
         // The next batch runs while the host reads the scalars of the last one. After a solve in one launch no batch is needed.
         let (interval, in_flight) = match (&self.launch, self.m.is_costly()) {
@@ -237,7 +247,7 @@ impl<S: CgSteps> Solve<'_, S> {
                 let scalars = space.finish_read(check)?;
                 let (count, residual) = progress(&scalars);
                 if count > seen {
-                    observe(count, residual);
+                    observe(count, residual)?;
                     seen = count;
                 }
                 let end = end(&scalars);

@@ -29,7 +29,7 @@ fn by_functions(
     let mut work = CgWorkspace::of_variant(space, n, n, variant).unwrap();
     let mut system = LinearSystem { operator: &operator, preconditioner, comm: &Solo, rhs: b };
     let mut x = vec![0.0; n];
-    let info = cg(space, &mut system, &mut x, TIGHT, &mut work, &mut |_, _| {}).unwrap();
+    let info = cg(space, &mut system, &mut x, TIGHT, &mut work, &mut |_, _| Ok(())).unwrap();
     assert!(products > info.iterations, "{products} products in {} iterations", info.iterations);
     (info, x)
 }
@@ -143,7 +143,7 @@ fn ranks_give_the_iterations_and_the_solution_of_one() {
                 let mut work = CgWorkspace::of_variant(&Serial, owned, local, variant).unwrap();
                 let mut system = LinearSystem { operator: &operator, preconditioner, comm: &comm, rhs: &rhs[..] };
                 let mut found = vec![0.0; local];
-                let info = cg(&Serial, &mut system, &mut found, TIGHT, &mut work, &mut |_, _| {}).unwrap();
+                let info = cg(&Serial, &mut system, &mut found, TIGHT, &mut work, &mut |_, _| Ok(())).unwrap();
                 assert!(info.iterations.abs_diff(alone.iterations) <= 2, "{name}, {ranks} ranks: {info:?}, {alone:?}");
                 let near = |(x, y): (&f64, &f64)| (x - y).abs() <= 1e-9 * scale;
                 assert!(found.iter().zip(&x[mine]).all(near), "{name}, rank {} of {ranks}", comm.rank());

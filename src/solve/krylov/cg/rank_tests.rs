@@ -68,7 +68,7 @@ fn ranks_give_the_solution_of_one_and_count_their_messages() {
                                 "{name}, rank {rank} of {ranks}"
                             );
                         };
-                        let observe = &mut |_, _| {};
+                        let observe = &mut |_, _| Ok(());
                         let info = if preconditioned {
                             let preconditioner = &mut Diagonal((0..n).map(|i| 2.02 + (i % 3) as f64).collect());
                             let mut system = LinearSystem { operator: &a, preconditioner, comm: &comm, rhs: &b[..] };

@@ -27,6 +27,7 @@ fn run(space: &Threads, a: &CrsMatrix, b: &[f64], x: &mut [f64], params: CgParam
     let info = cg(space, &mut system, x, params, &mut work, &mut |iteration, _| {
         seen += 1;
         assert_eq!(iteration, seen);
+        Ok(())
     });
     if let Ok(info) = info {
         assert_eq!(info.iterations, seen);
@@ -148,7 +149,7 @@ fn the_true_residual_is_that_of_x_and_not_of_the_recurrence() {
     let (mut x, mut work) = (vec![0.0; n], CgWorkspace::new(&Serial, n, n).unwrap());
     let mut system = LinearSystem { operator: &a, preconditioner: &mut Identity, comm: &Solo, rhs: &b[..] };
     let params = CgParams::new(1e-6, 100);
-    let info = cg(&Serial, &mut system, &mut x, params, &mut work, &mut |_, _| {}).unwrap();
+    let info = cg(&Serial, &mut system, &mut x, params, &mut work, &mut |_, _| Ok(())).unwrap();
     assert_eq!(info.recomputed, None);
     let honest = true_residual(&Serial, &system, &x, &mut work).unwrap();
     assert!((honest.residual / info.residual - 1.0).abs() < 1e-6, "{honest:?} {info:?}");
@@ -218,7 +219,7 @@ fn a_preconditioner_takes_fewer_iterations_to_the_same_solution() {
     let (mut x, mut y) = (vec![0.0; n], vec![0.0; n]);
     let plain = run(&Serial, &a, &b, &mut x, TIGHT).unwrap();
     let mut system = LinearSystem { operator: &a, preconditioner: &mut Diagonal(diagonal), comm: &Solo, rhs: &b[..] };
-    let preconditioned = cg(&Serial, &mut system, &mut y, TIGHT, &mut work, &mut |_, _| {}).unwrap();
+    let preconditioned = cg(&Serial, &mut system, &mut y, TIGHT, &mut work, &mut |_, _| Ok(())).unwrap();
     assert!(3 * preconditioned.iterations < plain.iterations, "{preconditioned:?}, {plain:?}");
     assert!(preconditioned.residual <= TIGHT.tolerance * preconditioned.rhs);
     assert!(y.iter().zip(&exact).all(|(y, exact)| (y - exact).abs() < 1e-6), "{y:?}");
@@ -234,7 +235,7 @@ fn the_identity_as_a_general_preconditioner_changes_no_bit() {
     let mut work = CgWorkspace::new(&Serial, n, n).unwrap();
     let mut system =
         LinearSystem { operator: &a, preconditioner: &mut Diagonal(vec![1.0; n]), comm: &Solo, rhs: &b[..] };
-    let info = cg(&Serial, &mut system, &mut y, TIGHT, &mut work, &mut |_, _| {}).unwrap();
+    let info = cg(&Serial, &mut system, &mut y, TIGHT, &mut work, &mut |_, _| Ok(())).unwrap();
     // But for r.z, which has an all-reduce of its own.
     assert_eq!(info.reductions, plain.reductions + plain.iterations + 1);
     assert_eq!((SolveInfo { reductions: plain.reductions, ..info }, y), (plain, x));
@@ -259,7 +260,8 @@ fn one_launch_is_for_one_rank_and_classic_cg() {
         let (mut work, b) = (CgWorkspace::of_variant(&Serial, 20, 20, variant).unwrap(), vec![1.0; 20]);
         let mut system = LinearSystem { operator: &a, preconditioner, comm: &comm, rhs: &b[..] };
         let params = CgParams::new(1e-12, 9);
-        let solved = cg_single_launch(&Serial, &launch, &mut system, &mut [0.0; 20], params, &mut work, &mut |_, _| {});
+        let solved =
+            cg_single_launch(&Serial, &launch, &mut system, &mut [0.0; 20], params, &mut work, &mut |_, _| Ok(()));
         assert_eq!(solved.is_err(), is_refused, "{solved:?}");
         if let Ok(info) = solved {
             // Norms of b and of the first r, one sum before the iterations, one in each.
@@ -277,7 +279,10 @@ fn a_solve_that_is_stopped_has_the_numbers_by_hand() {
         let mut system =
             LinearSystem { operator: &a, preconditioner: &mut Identity, comm: &Solo, rhs: &[1.0, 1.0][..] };
         let (mut x, mut seen) = ([0.0; 2], Vec::new());
-        let observe = &mut |iteration, norm| seen.push((iteration, norm));
+        let observe = &mut |iteration, norm| {
+            seen.push((iteration, norm));
+            Ok(())
+        };
         let end = cg(&Serial, &mut system, &mut x, CgParams::new(1e-3, 1), &mut work, observe);
         let Err(Error::NotConverged { method, iterations, residual, tolerance }) = end else { panic!("{end:?}") };
         let near = |found: f64, expected: f64| assert!((found / expected - 1.0).abs() < 1e-14, "{found}, {expected}");
@@ -297,7 +302,7 @@ fn a_solve_that_is_stopped_has_the_numbers_by_hand() {
         }
         assert_eq!((stopped.iterations, stopped.reductions, stopped.variant), (1, reductions, variant));
         // The next solve takes the second step, to the solution, and forgets the first.
-        let info = cg(&Serial, &mut system, &mut x, CgParams::new(1e-3, 5), &mut work, &mut |_, _| {}).unwrap();
+        let info = cg(&Serial, &mut system, &mut x, CgParams::new(1e-3, 5), &mut work, &mut |_, _| Ok(())).unwrap();
         assert_eq!((info.iterations, work.stopped()), (2, None));
         near(x[1], 0.25);
     }

@@ -26,6 +26,7 @@ pub(super) fn solve(
     let info = cg(space, &mut system, &mut x, params, &mut work, &mut |iteration, _| {
         seen += 1;
         assert_eq!(iteration, seen, "{variant}");
+        Ok(())
     });
     if let Ok(info) = info {
         assert_eq!((info.iterations, info.variant), (seen, variant));
@@ -70,11 +71,11 @@ fn a_solution_and_a_zero_right_side_take_no_iteration() {
         let mut x: Vec<f64> = (1..=n).map(|i| (i * (n + 1 - i)) as f64).collect();
         let exact = x.clone();
         let mut system = LinearSystem { operator: &a, preconditioner: &mut Identity, comm: &Solo, rhs: &b[..] };
-        let info = cg(&Serial, &mut system, &mut x, TIGHT, &mut work, &mut |_, _| {}).unwrap();
+        let info = cg(&Serial, &mut system, &mut x, TIGHT, &mut work, &mut |_, _| Ok(())).unwrap();
         assert_eq!((info.iterations, x), (0, exact.clone()), "{variant}");
         // The same memory again, from another start.
         let mut y = vec![-3.0; n];
-        let info = cg(&Serial, &mut system, &mut y, TIGHT, &mut work, &mut |_, _| {}).unwrap();
+        let info = cg(&Serial, &mut system, &mut y, TIGHT, &mut work, &mut |_, _| Ok(())).unwrap();
         assert!(info.iterations > 5 && y.iter().zip(&exact).all(|(y, x)| (y - x).abs() < 1e-8), "{variant}: {y:?}");
         let zero = solve(&Serial, variant, &a, Identity, &vec![0.0; n], TIGHT);
         let expected = SolveInfo { reason: Reason::Zero, variant, ..SolveInfo::default() };
@@ -97,11 +98,11 @@ fn nothing_of_a_failed_solve_is_left_in_the_next() {
                 let info = if preconditioned {
                     let preconditioner = &mut Diagonal(vec![2.0; n]);
                     let mut system = LinearSystem { operator: a, preconditioner, comm: &Solo, rhs: &b[..] };
-                    cg(&Serial, &mut system, &mut x, TIGHT, &mut work, &mut |_, _| {})
+                    cg(&Serial, &mut system, &mut x, TIGHT, &mut work, &mut |_, _| Ok(()))
                 } else {
                     let mut system =
                         LinearSystem { operator: a, preconditioner: &mut Identity, comm: &Solo, rhs: &b[..] };
-                    cg(&Serial, &mut system, &mut x, TIGHT, &mut work, &mut |_, _| {})
+                    cg(&Serial, &mut system, &mut x, TIGHT, &mut work, &mut |_, _| Ok(()))
                 };
                 (info, x)
             };
@@ -281,7 +282,7 @@ fn an_ill_conditioned_system_reaches_the_tolerance() {
             let mut system =
                 LinearSystem { operator: &a, preconditioner: &mut Diagonal(m.clone()), comm: &Solo, rhs: &b[..] };
             let mut x = vec![0.0; n];
-            let info = cg(&Serial, &mut system, &mut x, params, &mut work, &mut |_, _| {}).unwrap();
+            let info = cg(&Serial, &mut system, &mut x, params, &mut work, &mut |_, _| Ok(())).unwrap();
             let truth = true_residual(&Serial, &system, &x, &mut work).unwrap();
             (info.iterations as f64, truth.residual / (params.tolerance * info.rhs))
         };

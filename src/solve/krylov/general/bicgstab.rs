@@ -21,7 +21,7 @@ const ORTHOGONAL: f64 = 1e-14;
 pub(super) fn bicgstab<S: Blas>(
     solve: &mut Solve<'_, '_, S>,
     vectors: &mut [Array<S, f64>],
-    observe: &mut dyn FnMut(usize, f64),
+    observe: &mut dyn FnMut(usize, f64) -> Result<()>,
 ) -> Result<()> {
     solve.restarted(vectors, |solve, vectors| solve.iterate(vectors, observe))
 }
@@ -31,7 +31,7 @@ impl<S: Blas> Solve<'_, '_, S> {
     fn iterate(
         &mut self,
         [r, shadow, p, v, t]: &mut [&mut Slice<S, f64>; 5],
-        observe: &mut dyn FnMut(usize, f64),
+        observe: &mut dyn FnMut(usize, f64) -> Result<()>,
     ) -> Result<()> {
         let (space, n) = (self.space, self.n());
         let (p, v, r, t) = (&mut **p, &mut **v, &mut **r, &mut **t);
@@ -61,7 +61,7 @@ impl<S: Blas> Solve<'_, '_, S> {
             self.finite("r.r", rr)?;
             self.info.iterations += 1;
             self.info.residual = rr.sqrt();
-            observe(self.info.iterations, self.info.residual);
+            observe(self.info.iterations, self.info.residual)?;
             if omega == 0.0 || next.abs() <= ORTHOGONAL * first * rr.sqrt() {
                 return Ok(());
             }

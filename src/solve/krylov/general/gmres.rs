@@ -27,7 +27,7 @@ pub(super) fn gmres<S: Blas>(
     solve: &mut Solve<'_, '_, S>,
     vectors: &mut [Array<S, f64>],
     restart: usize,
-    observe: &mut dyn FnMut(usize, f64),
+    observe: &mut dyn FnMut(usize, f64) -> Result<()>,
 ) -> Result<()> {
     let restart = restart.clamp(1, solve.params.max_iterations.max(1));
     let Some((w, basis)) = vectors.split_first_mut().filter(|(_, basis)| basis.len() >= restart) else {
@@ -56,7 +56,7 @@ pub(super) fn gmres<S: Blas>(
             let column = solve.orthogonalise(&basis[..=last], w)?;
             let is_dependent = small.push(column);
             solve.info.iterations += 1;
-            observe(solve.info.iterations, small.residual());
+            observe(solve.info.iterations, small.residual())?;
             if is_dependent || small.residual() <= solve.info.target {
                 break;
             }

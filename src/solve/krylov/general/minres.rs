@@ -23,7 +23,7 @@ const DEPENDENT: f64 = 1e-14;
 pub(super) fn minres<S: Blas>(
     solve: &mut Solve<'_, '_, S>,
     vectors: &mut [Array<S, f64>],
-    observe: &mut dyn FnMut(usize, f64),
+    observe: &mut dyn FnMut(usize, f64) -> Result<()>,
 ) -> Result<()> {
     let mut longest = 0.0;
     solve.restarted(vectors, |solve, vectors| solve.lanczos(vectors, &mut longest, observe))
@@ -36,7 +36,7 @@ impl<S: Blas> Solve<'_, '_, S> {
         &mut self,
         [r, v, old_v, w, old_w, q, t]: &mut [&mut Slice<S, f64>; 7],
         longest: &mut f64,
-        observe: &mut dyn FnMut(usize, f64),
+        observe: &mut dyn FnMut(usize, f64) -> Result<()>,
     ) -> Result<()> {
         let (space, n) = (self.space, self.n());
         space.copy(n, r, v)?;
@@ -77,7 +77,7 @@ impl<S: Blas> Solve<'_, '_, S> {
             self.finite("r.r", square)?;
             self.info.iterations += 1;
             self.info.residual = square.sqrt();
-            observe(self.info.iterations, self.info.residual);
+            observe(self.info.iterations, self.info.residual)?;
             if next <= DEPENDENT * *longest {
                 break;
             }

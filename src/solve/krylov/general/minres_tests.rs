@@ -66,7 +66,10 @@ fn residuals_are_those_of_x_and_fall() {
     }
     let mut seen = vec![];
     let mut x = vec![0.0; n];
-    let mut observe = |_, norm: f64| seen.push(norm);
+    let mut observe = |_, norm: f64| {
+        seen.push(norm);
+        Ok(())
+    };
     let options = Options { observe: Some(&mut observe), ..tight(Method::MinRes) };
     crate::solve::solve(&Serial, &a, &b, &mut x, options).unwrap();
     // In the 19th step the recurrence has the norm that x had.

@@ -40,11 +40,12 @@ pub(super) fn run(
     let mut observe = |iteration, _| {
         assert_eq!(iteration, last + 1);
         last = iteration;
+        Ok(())
     };
     // Options with a shorter life.
     let Options { rtol, atol, max_iterations, method, preconditioner, null_space, .. } = options;
     let preconditioner = preconditioner.map(|given| given as &mut dyn Preconditioner<Threads>);
-    let observe: Option<&mut dyn FnMut(usize, f64)> = Some(&mut observe);
+    let observe: Option<&mut dyn FnMut(usize, f64) -> Result<()>> = Some(&mut observe);
     let options =
         Options { rtol, atol, max_iterations, method, preconditioner, null_space, observe, ..Options::default() };
     let info = solve(space, a, b, &mut x, options)?;
@@ -247,7 +248,7 @@ fn a_stopped_solve_keeps_its_numbers() {
         let mut solve = |params, b: &[f64], x: &mut [f64]| {
             let mut system = LinearSystem { operator: &a, preconditioner: &mut Identity, comm: &Solo, rhs: b };
             let mut stopped = None;
-            let solved = workspace.solve(&Serial, &mut system, x, params, &mut |_, _| {}, &mut stopped);
+            let solved = workspace.solve(&Serial, &mut system, x, params, &mut |_, _| Ok(()), &mut stopped);
             (solved, stopped)
         };
         let (solved, stopped) = solve(CgParams::new(1e-12, 2), &b, &mut x);
@@ -264,7 +265,7 @@ fn a_stopped_solve_keeps_its_numbers() {
     let (b, mut x) = (wave(n, 0.7), vec![0.0; n]);
     let mut system = LinearSystem { operator: &a, preconditioner: &mut Identity, comm: &Solo, rhs: &b[..] };
     assert!(matches!(
-        small.solve(&Serial, &mut system, &mut x, CgParams::new(1e-12, 2), &mut |_, _| {}, &mut None),
+        small.solve(&Serial, &mut system, &mut x, CgParams::new(1e-12, 2), &mut |_, _| Ok(()), &mut None),
         Err(Error::Invalid(_))
     ));
 }

@@ -42,7 +42,7 @@ impl<S: Blas> KrylovWorkspace<S> {
         system: &mut LinearSystem<'_, S>,
         x: &mut Slice<S, f64>,
         params: CgParams,
-        observe: &mut dyn FnMut(usize, f64),
+        observe: &mut dyn FnMut(usize, f64) -> Result<()>,
         stopped: &mut Option<SolveInfo>,
     ) -> Result<SolveInfo> {
         let KrylovWorkspace { method, z, sums, vectors } = self;

@@ -27,7 +27,7 @@ use crate::sparse::{CrsMatrix, MatrixOf, Spmv, inverse_of_blocks, inverse_of_dia
 /// let preconditioner = &mut Jacobi::new(&Serial, &a.diagonal()?)?;
 /// let mut system = LinearSystem { operator: &a, preconditioner, comm: &Solo, rhs: &b[..] };
 /// let params = CgParams::new(1e-12, 2);
-/// cg(&Serial, &mut system, &mut x, params, &mut work, &mut |_, _| {})?;
+/// cg(&Serial, &mut system, &mut x, params, &mut work, &mut |_, _| Ok(()))?;
 /// assert!(x.iter().all(|x| (x - 1.0).abs() < 1e-7), "{x:?}");
 /// # Ok::<(), minifenl::Error>(())
 /// ```
