@@ -35,7 +35,7 @@ fn chunks(elems: usize) -> usize {
 /// Refuses a mesh with an element whose Jacobian determinant is not positive everywhere, up to rounding.
 ///
 /// # Errors
-/// [`Error::Invalid`] with the lowest such element of this rank.
+/// [`Error::Invalid`] with the lowest such element of this rank, or with a node of it whose coordinates are not finite.
 pub fn check_elements(space: &Threads, on: FieldOn<'_, HostMemory>) -> Result<()> {
     check_length("check_elements", "node_coord", on.node_coord.len(), on.elem_node.node_count())?;
     let (search, elems) = (FoldSearch::new(on.element), on.elem_node.elem_count());
@@ -51,6 +51,11 @@ pub fn check_elements(space: &Threads, on: FieldOn<'_, HostMemory>) -> Result<()
     match folded.into_iter().flatten().next() {
         None => Ok(()),
         Some((elem, Fold { point: [x, y, z], determinant, is_bound })) => {
+            let is_wrong = |node: &&u32| on.node_coord[**node as usize].iter().any(|x| !x.is_finite());
+            if let Some(&node) = on.elem_node.elem(elem).iter().find(is_wrong) {
+                let coord = on.node_coord[node as usize];
+                return Err(Error::Invalid(format!("node_coord[{node}] is {coord:?}: expected finite coordinates")));
+            }
             let place = if is_bound { "or more around" } else { "at" };
             Err(Error::Invalid(format!(
                 "element {elem} of this rank: the map folds it: its Jacobian determinant is {determinant:.3e} {place} \
@@ -179,5 +184,8 @@ mod tests {
         mesh.node_coord[62] = [-1.0; 3];
         let message = of(&mesh, &field).0.unwrap_err().to_string();
         assert!(message.contains("the map folds it") && message.contains("expected > 0"), "{message}");
+        mesh.node_coord[62][1] = f64::NAN;
+        let message = of(&mesh, &field).0.unwrap_err().to_string();
+        assert_eq!(message, "node_coord[62] is [-1.0, NaN, -1.0]: expected finite coordinates");
     }
 }

@@ -142,6 +142,9 @@ fn check<S: CgSteps>(a: &dyn Operator<S>, b: usize, x: usize, params: CgParams) 
             return Err(Error::Invalid(format!("solve: {name} is {value}; {expected}")));
         }
     }
+    if params.tolerance == 0.0 && params.absolute == 0.0 {
+        return Err(Error::Invalid("solve: rtol and atol are both 0; expected a positive one".into()));
+    }
     Ok(())
 }
 

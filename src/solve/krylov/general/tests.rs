@@ -171,6 +171,8 @@ fn failures_are_typed() {
     assert_eq!(shape.to_string(), "solve: `x` has extents [61], expected [60]");
     let rtol = solve(&Serial, &a, &[1.0; 60], &mut [0.0; 60], Options { rtol: -1.0, ..tight(Method::Cg) });
     assert!(rtol.unwrap_err().to_string().starts_with("solve: rtol is -1"));
+    let both = solve(&Serial, &a, &[1.0; 60], &mut [0.0; 60], Options { rtol: 0.0, ..tight(Method::Cg) });
+    assert_eq!(both.unwrap_err().to_string(), "solve: rtol and atol are both 0; expected a positive one");
 }
 
 #[test]
