@@ -42,7 +42,7 @@ impl Names {
         }
         let mut seen: Vec<&str> = vec![];
         for name in self.unknowns.iter().chain(self.coefficients.iter().map(|(name, _)| name)) {
-            let is_word = matches!(&words(name, name)?[..], [(Word::Name(word), _), _] if word == name);
+            let is_word = matches!(&words(name)[..], [(Word::Name(word), _), _] if word == name);
             if !is_word || name.starts_with("grad_") || RESERVED.contains(&&**name) || function(name).is_some() {
                 return Err(Error::Invalid(format!(
                     "{name}: expected a name that has no other meaning in expressions"

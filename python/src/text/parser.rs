@@ -31,7 +31,7 @@ pub fn program(names: &Names, flux: &[String], source: &[String]) -> Result<Prog
             if text.is_empty() {
                 return Ok([zero; 3]);
             }
-            let words = words(&what, text)?;
+            let words = words(text);
             named.extend(words.iter().filter_map(|(word, _)| match word {
                 Word::Name(name) => Some(name.trim_start_matches("grad_").to_string()),
                 _ => None,
@@ -65,7 +65,10 @@ struct Parser<'a> {
 impl Parser<'_> {
     fn whole(&mut self) -> Result<Value> {
         let value = self.expression(0)?;
-        self.expect(&Word::End).map(|()| value)
+        match self.next() {
+            (Word::End, _) => Ok(value),
+            (found, column) => self.unexpected(column, "an operator or the end", &found),
+        }
     }
 
     fn next(&mut self) -> (Word, usize) {
@@ -88,7 +91,15 @@ impl Parser<'_> {
         if found == *word {
             return Ok(());
         }
-        self.wrong(column, format!("expected {}, found {}", word.quoted(), found.quoted()))
+        self.unexpected(column, &word.quoted(), &found)
+    }
+
+    /// The error of a word in the place of another.
+    fn unexpected<T>(&self, column: usize, expected: &str, found: &Word) -> Result<T> {
+        match found {
+            Word::Wrong(why) => self.wrong(column, why),
+            _ => self.wrong(column, format!("expected {expected}, found {}", found.quoted())),
+        }
     }
 
     /// Parses operators that bind at least as `least`: 0 for sums, 1 for products, 2 for signs, 3 for powers.
@@ -136,7 +147,7 @@ impl Parser<'_> {
             }
             Word::Sign("[") => Value::Vector(self.numbers::<3>("]", "a vector", column)?),
             other => {
-                return self.wrong(column, format!("expected a number, a name or a bracket, found {}", other.quoted()));
+                return self.unexpected(column, "a number, a name or a bracket", &other);
             }
         };
         self.index(value)
@@ -151,7 +162,7 @@ impl Parser<'_> {
         let (word, column) = self.next();
         let axis = [0.0, 1.0, 2.0].iter().position(|&axis| word == Word::Number(axis));
         let Some(axis) = axis else {
-            return self.wrong(column, format!("expected 0, 1 or 2, found {}", word.quoted()));
+            return self.unexpected(column, "0, 1 or 2", &word);
         };
         self.expect(&Word::Sign("]"))?;
         match value {
