@@ -1,4 +1,4 @@
-//! Solves that end at a signal: a matrix whose products ask Python for one.
+//! Signals during long work: solves and runs that end at Ctrl-C.
 
 use crate::errors::exception;
 use minifenl::blas::Reductions;
@@ -9,37 +9,44 @@ use pyo3::prelude::*;
 use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant};
 
-/// Time from one question to the next. It takes the lock of the interpreter, for which other threads may wait.
+/// Time from one check to the next. A check takes the lock of the interpreter, for which other threads may wait.
 const PERIOD: Duration = Duration::from_millis(50);
 
-/// A matrix, and the exception that ended the solve.
+/// Checks for signals, and the exception that one raised.
 #[derive(Debug)]
-pub struct Interruptible<'a> {
-    matrix: &'a CrsMatrix,
-    asked: Cell<Instant>,
+pub struct Signals {
+    checked: Cell<Instant>,
     exception: RefCell<Option<PyErr>>,
 }
 
-impl<'a> Interruptible<'a> {
-    pub fn new(matrix: &'a CrsMatrix) -> Self {
-        Interruptible { matrix, asked: Cell::new(Instant::now()), exception: RefCell::new(None) }
+impl Signals {
+    pub fn new() -> Self {
+        Signals { checked: Cell::new(Instant::now()), exception: RefCell::new(None) }
     }
 
-    /// Returns the result of a solve, or the exception of the signal that ended it.
-    pub fn outcome<T>(self, solved: Result<T>) -> PyResult<T> {
-        self.exception.into_inner().map_or_else(|| solved.map_err(exception), Err)
-    }
-
-    fn ask(&self) -> Result<()> {
-        if self.asked.get().elapsed() < PERIOD {
+    /// Runs the handlers of signals that came, at most once per [`PERIOD`]; [`Error::Interrupted`] if one raised an exception.
+    pub fn check(&self) -> Result<()> {
+        if self.checked.get().elapsed() < PERIOD {
             return Ok(());
         }
-        self.asked.set(Instant::now());
+        self.checked.set(Instant::now());
         Python::try_attach(|py| py.check_signals()).unwrap_or(Ok(())).map_err(|raised| {
             self.exception.replace(Some(raised));
-            Error::Invalid("solve: a signal ended it".into())
+            Error::Interrupted
         })
     }
+
+    /// Returns the result of the work, or the exception of the signal that ended it.
+    pub fn outcome<T>(self, done: Result<T>) -> PyResult<T> {
+        self.exception.into_inner().map_or_else(|| done.map_err(exception), Err)
+    }
+}
+
+/// A matrix whose products check for signals.
+#[derive(Debug)]
+pub struct Interruptible<'a> {
+    pub matrix: &'a CrsMatrix,
+    pub signals: &'a Signals,
 }
 
 impl Operator<Threads> for Interruptible<'_> {
@@ -56,7 +63,7 @@ impl Operator<Threads> for Interruptible<'_> {
     }
 
     fn apply(&self, space: &Threads, x: &mut [f64], y: &mut [f64]) -> Result<()> {
-        self.ask()?;
+        self.signals.check()?;
         self.matrix.apply(space, x, y)
     }
 
@@ -68,7 +75,7 @@ impl Operator<Threads> for Interruptible<'_> {
         sums: &mut Reductions<Threads>,
         slot: usize,
     ) -> Result<()> {
-        self.ask()?;
+        self.signals.check()?;
         self.matrix.apply_dot(space, x, y, sums, slot)
     }
 }

@@ -14,11 +14,14 @@ mod solve;
 mod text;
 mod threads;
 
-use pyo3::prelude::*;
+use pyo3::pymodule;
 
 /// What the library offers to Python; the package wraps it in arrays and matrices of NumPy and SciPy.
 #[pymodule(gil_used = false)]
 mod _minifenl {
+    use numpy::PyArray1;
+    use pyo3::prelude::*;
+
     #[pymodule_export]
     use crate::dirichlet::dirichlet;
     #[pymodule_export]
@@ -35,4 +38,11 @@ mod _minifenl {
     use crate::run::run;
     #[pymodule_export]
     use crate::solve::solve;
+
+    /// Loads NumPy's interface now: the first use imports modules of Python, and a signal that ends such an import is a panic.
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        PyArray1::<f64>::zeros(module.py(), 0, false);
+        Ok(())
+    }
 }

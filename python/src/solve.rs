@@ -1,7 +1,7 @@
 //! One linear solve.
 
 use crate::errors::exception;
-use crate::interrupt::Interruptible;
+use crate::interrupt::{Interruptible, Signals};
 use crate::pattern::{self, Indices};
 use crate::threads::Pool;
 use minifenl::comm::{Links, Map, Solo};
@@ -51,9 +51,10 @@ pub fn solve(
             None => NearNull::constants(b.len() / dofs.max(1), dofs),
         };
         let params = (rtol, atol, maxiter, method);
-        let operator = Interruptible::new(&a);
+        let signals = Signals::new();
+        let operator = Interruptible { matrix: &a, signals: &signals };
         let solved = preconditioned(&threads, (&a, &operator), (b, x), params, preconditioner, near_null);
-        operator.outcome(solved)
+        signals.outcome(solved)
     });
     let SolveInfo { iterations, residual, rhs, .. } = solved?;
     Ok((iterations, residual, rhs))
@@ -80,7 +81,11 @@ fn preconditioned(
     match preconditioner {
         "none" => by(None),
         "jacobi" => {
-            let none = |row: usize| Error::Invalid(format!("A: row {row} has no entry on its diagonal"));
+            let none = |row: usize| {
+                Error::Invalid(format!(
+                    "A: row {row} has no entry on its diagonal, which preconditioner=\"jacobi\" needs; \"none\" does not"
+                ))
+            };
             let entry = |row: usize| a.get(row, row as u32).ok_or_else(|| none(row));
             let diagonal = (0..b.len()).map(entry).collect::<Result<Vec<f64>>>()?;
             by(Some(&mut Jacobi::new(threads, &diagonal)?))

@@ -1,6 +1,9 @@
 """Runs of the program."""
 
 import re
+import signal
+import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -58,6 +61,12 @@ def test_runs_on_ranks_are_those_of_the_program():
     ("settings", "kind", "text"),
     [
         ({"problem": "wave"}, ValueError, "wave"),
+        ({"nodes": "9x5x7"}, TypeError, "nodes: is '9x5x7', expected an int or three ints"),
+        ({"nodes": "9"}, TypeError, "nodes: is '9', expected an int"),
+        ({"nodes": 9.0}, TypeError, "nodes: is 9.0, expected an int"),
+        ({"nodes": True}, TypeError, "nodes: is True, expected an int"),
+        ({"nodes": (9, 5)}, TypeError, r"nodes: is \(9, 5\), expected an int or three ints"),
+        ({"nodes_per_rank": 5}, ValueError, "nodes and nodes_per_rank: are both given"),
         ({"nodes": 1}, ValueError, "nodes"),
         ({"colour": 1}, ValueError, "colour"),
         ({"cg__colour": 1}, ValueError, "colour"),
@@ -77,3 +86,21 @@ def test_runs_on_ranks_are_those_of_the_program():
 def test_what_is_wrong_is_an_exception_that_names_it(settings, kind, text):
     with pytest.raises(kind, match=text):
         minifenl.run(**{"nodes": 5, "device": "cpu", **settings})
+
+
+def test_nodes_per_rank_take_the_place_of_nodes():
+    assert minifenl.run(nodes_per_rank=5, device="cpu", triad=False).points.shape == (125, 3)
+
+
+def test_a_signal_ends_a_run():
+    # A process in the background may ignore Ctrl-C.
+    before, start = signal.signal(signal.SIGINT, signal.default_int_handler), time.monotonic()
+    try:
+        threading.Timer(0.3, signal.raise_signal, [signal.SIGINT]).start()
+        with pytest.raises(KeyboardInterrupt):
+            # Without the signal, so many iterations take minutes.
+            minifenl.run(33, device="cpu", threads=1, triad=False, cg_iterations=200_000)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert time.monotonic() - start < 20
+    assert minifenl.run(5, device="cpu", triad=False).report["verified"]

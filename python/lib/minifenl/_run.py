@@ -43,13 +43,13 @@ class Run(NamedTuple):
     """The solution at the nodes, (node, component)."""
 
 
-def run(nodes: int | tuple[int, int, int] = 64, problem: str = "heat", **settings) -> Run:
+def run(nodes: int | tuple[int, int, int] | None = None, problem: str = "heat", **settings) -> Run:
     """Solves a problem on a box as the program does, on one process.
 
     Parameters
     ----------
-    nodes : int or (int, int, int)
-        Nodes along each edge.
+    nodes : int or (int, int, int), optional
+        Nodes along each edge; 64 if neither it nor ``nodes_per_rank`` is given.
     problem : str
         ``heat``, ``poisson``, ``diffusion``, ``elasticity`` or ``minife`` (docs/problems.md).
     **settings
@@ -64,12 +64,17 @@ def run(nodes: int | tuple[int, int, int] = 64, problem: str = "heat", **setting
 
     Raises
     ------
+    TypeError
+        For settings of other types.
     ValueError
         For a setting that is unknown, given twice or contradicts another, and for a device that is missing.
     RuntimeError
         For a device that fails. A method that does not converge raises nothing: see ``report["verdict"]``.
+    KeyboardInterrupt
+        At Ctrl-C, with the next phase, step of Newton's method or convergence check of the linear solver; so does the exception of any
+        handler of a signal. On a large box a phase takes seconds.
     """
-    deck = {"mesh": {"nodes": [nodes] * 3 if np.isscalar(nodes) else list(nodes)}, "problem": {"kind": problem}}
+    deck = {"mesh": {}, "problem": {"kind": problem}}
     names = {}
     for name, value in settings.items():
         section, key = _key(name)
@@ -77,6 +82,13 @@ def run(nodes: int | tuple[int, int, int] = 64, problem: str = "heat", **setting
         if before != name:
             raise ValueError(f"{before} and {name} are one setting: give one of them")
         deck.setdefault(section, {})[key] = value
+    per_rank = names.get(("mesh", "nodes_per_rank"))
+    if nodes is None and per_rank is None:
+        nodes = 64
+    if nodes is not None:
+        if per_rank is not None:
+            raise ValueError(f"nodes and {per_rank}: are both given; expected one of them")
+        deck["mesh"]["nodes"] = _edges("nodes", nodes)
     text = "".join(
         f"[{section}]\n" + "".join(f"{key} = {_toml(key, value)}\n" for key, value in keys.items())
         for section, keys in deck.items()
@@ -97,6 +109,14 @@ def run_mpi(comm, nodes: int | tuple[int, int, int] = 64, problem: str = "heat",
         Always.
     """
     raise RuntimeError("run_mpi: this package has no MPI; run the program on ranks: mpirun -n 4 minifenl --nodes 64 --report report.json")
+
+
+def _edges(name, given):
+    """Three numbers of nodes from one or three."""
+    edges = [given] * 3 if np.isscalar(given) else list(given) if isinstance(given, (list, tuple, np.ndarray)) else []
+    if len(edges) != 3 or not all(isinstance(edge, (int, np.integer)) and not isinstance(edge, bool) for edge in edges):
+        raise TypeError(f"{name}: is {given!r}, expected an int or three ints")
+    return edges
 
 
 def _key(name):
