@@ -4,10 +4,20 @@ use minifenl::Error;
 use pyo3::PyErr;
 use pyo3::exceptions::{PyMemoryError, PyOSError, PyRuntimeError, PyValueError};
 
-/// Returns the exception of an error: `ValueError` for arguments, `MemoryError`, `OSError` for files, `RuntimeError` for a device that
+/// Returns the exception of an error, in the words of Python's arguments: `ValueError` for arguments, `MemoryError`, `OSError` for files, `RuntimeError` for a device that
 /// fails and a method that does not converge.
 pub fn exception(error: Error) -> PyErr {
-    let text = error.to_string();
+    let text = match error {
+        Error::Breakdown { iteration, curvature, residual } => format!(
+            "method \"cg\" broke down at iteration {iteration}: p.Ap = {curvature:.3e} <= 0, residual {residual:.3e}; it needs a symmetric \
+             positive definite A; method=\"minres\" takes any symmetric one, \"gmres\" and \"bicgstab\" any"
+        ),
+        Error::NotSymmetric { departure } => format!(
+            "method \"cg\" failed, and A is not symmetric: |x.Ay - y.Ax| is {departure:.1e} of ||x|| ||Ay||; method=\"gmres\" and \
+             \"bicgstab\" take such matrices"
+        ),
+        _ => error.to_string(),
+    };
     match error {
         Error::Shape { .. } | Error::Invalid(_) | Error::TooLarge { .. } | Error::Folded { .. } => {
             PyValueError::new_err(text)

@@ -67,7 +67,7 @@ def zero_diagonal():
         (lambda a, b: dirichlet(a, b[:20], [0]), ValueError, "b: has shape"),
         (lambda a, b: dirichlet(a, list(b), [0]), TypeError, "b: expected"),
         (lambda a, b: dirichlet(a, np.repeat(b, 2)[::2], [0]), TypeError, "b: expected"),
-        (lambda a, b: dirichlet(a, b, [0, 30]), ValueError, r"rows\[1\] is 30: expected an unknown in 0..30"),
+        (lambda a, b: dirichlet(a, b, [0, 30]), ValueError, r"rows\[1\] is 30: expected an unknown in 0 to 29"),
         (lambda a, b: dirichlet(a, b, [-1]), ValueError, r"rows\[0\] is -1"),
         (lambda a, b: dirichlet(a, b, [0.0]), TypeError, "rows: has type float64"),
         (lambda a, b: dirichlet(a, b, [[0]]), ValueError, "rows: has 2 dimensions"),
@@ -92,5 +92,5 @@ def test_read_only_arrays_are_refused():
     with pytest.raises(TypeError, match="writable"):
         dirichlet(a, b, [0])
     a.data.setflags(write=False)
-    with pytest.raises((TypeError, ValueError)):
+    with pytest.raises(ValueError, match="A: its values are read-only"):
         dirichlet(a, b.copy(), [0])

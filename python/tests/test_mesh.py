@@ -47,22 +47,31 @@ TURNED = CELLS[:, [4, 5, 6, 7, 0, 1, 2, 3]]
         (POINTS[:, :2], CELLS, ValueError, r"points: have shape \(27, 2\)"),
         (POINTS[:25], np.arange(25).reshape(5, 5), ValueError, "5 nodes each, expected one of 8 .hex8., 20"),
         (POINTS, CELLS[0], ValueError, r"cells: have shape \(8,\)"),
-        (POINTS, CELLS[:0], ValueError, r"cells: have shape \(0, 8\)"),
+        (POINTS, CELLS[:0], ValueError, r"cells: have shape \(0, 8\), expected at least 1 element"),
+        (POINTS, CELLS[:, :5], ValueError, "cells: have 5 nodes each, expected one of"),
+        (POINTS, CELLS[:, :3], ValueError, "cells: have 3 nodes each, expected one of"),
         (POINTS, CELLS + 0.0, TypeError, "float64, expected integers"),
         (POINTS * 1j, CELLS, TypeError, "complex128, expected real"),
-        (POINTS, changed(CELLS.copy(), (3, 2), -1), ValueError, r"cells\[3, 2\] is -1: expected a node in 0..27"),
+        (POINTS, changed(CELLS.copy(), (3, 2), -1), ValueError, r"cells\[3, 2\] is -1: expected a node in 0 to 26"),
         (POINTS, changed(CELLS.copy(), (7, 0), 27), ValueError, r"cells\[7, 0\] is 27"),
         (POINTS, changed(CELLS.astype("u8"), (7, 0), 2**63), ValueError, r"cells\[7, 0\] is 9223372036854775808"),
         (POINTS, changed(CELLS.copy(), 5, TURNED[5]), ValueError, "element 5: the map folds it"),
         (POINTS, changed(CELLS.copy(), (2, 1), CELLS[2, 0]), ValueError, "element 2: the map folds it"),
         (POINTS * [1, 1, 0], CELLS, ValueError, "element 0: the map folds it"),
-        (changed(POINTS.copy(), (26, 1), np.nan), CELLS, ValueError, "element 7: the map folds it"),
+        (changed(POINTS.copy(), (26, 1), np.nan), CELLS, ValueError, r"points\[26\] is \[1.0, nan, 1.0\]: expected finite"),
+        (changed(POINTS.copy(), (3, 0), -np.inf), CELLS, ValueError, r"points\[3\] is \[-inf, "),
         (np.vstack([POINTS, [2, 2, 2]]), CELLS, ValueError, r"points\[27\] belongs to no element"),
     ],
 )
 def test_what_is_wrong_is_an_exception_that_names_it(points, cells, kind, text):
     with pytest.raises(kind, match=text):
         Mesh(points, cells)
+
+
+@pytest.mark.parametrize("given", [3, None, SimpleNamespace(points=POINTS)])
+def test_what_is_no_mesh_is_named(given):
+    with pytest.raises(TypeError, match="mesh: is a .*, expected a meshio.Mesh or a pyvista.UnstructuredGrid"):
+        Mesh.from_meshio(given)
 
 
 @settings(deadline=None, max_examples=150)

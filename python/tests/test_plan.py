@@ -81,6 +81,38 @@ def test_matrices_share_their_pattern_and_are_overwritten_in_place():
         plan.csr(v, out=coo_matrix((v, (i, j))).tocsr())
     with pytest.raises(TypeError, match="float64"):
         plan.csr(v.astype("f4"), out=first)
+    with pytest.raises(ValueError, match="read-only"):
+        first.eliminate_zeros()
+    first.copy().eliminate_zeros()
+
+
+@pytest.mark.parametrize(
+    ("out", "kind", "text"),
+    [
+        (lambda matrix: matrix.tocoo(), TypeError, "out: is a coo_matrix, expected a csr_matrix"),
+        (lambda matrix: matrix.toarray(), TypeError, "out: is a ndarray, expected a csr_matrix"),
+        (lambda matrix: matrix.data.setflags(write=False) or matrix, ValueError, "out: its values are read-only"),
+    ],
+)
+def test_matrices_that_cannot_be_overwritten_are_refused(out, kind, text):
+    plan = CooPlan([0, 1], [1, 0])
+    with pytest.raises(kind, match=text):
+        plan.csr([1.0, 2.0], out=out(plan.csr([3.0, 4.0])))
+
+
+@pytest.mark.parametrize(
+    ("out", "kind", "text"),
+    [
+        (np.zeros(3), ValueError, r"out: has shape \(3,\), expected \(2,\)"),
+        (np.zeros(2, "f4"), TypeError, "out: expected a contiguous array of float64"),
+        (np.zeros(4)[::2], TypeError, "out: expected a contiguous array of float64"),
+        ([0.0, 0.0], TypeError, "out: expected a contiguous array of float64"),
+        (np.frombuffer(bytes(16)), ValueError, "out: its values are read-only"),
+    ],
+)
+def test_arrays_that_cannot_be_overwritten_are_refused(out, kind, text):
+    with pytest.raises(kind, match=text):
+        CooPlan([0, 1], [1, 0]).csr_arrays([1.0, 2.0], out=out)
 
 
 def test_arrays_of_any_layout_are_taken():
@@ -123,10 +155,13 @@ def test_negative_indices_are_left_out_if_asked():
     ("call", "kind", "text"),
     [
         (lambda: CooPlan([0, -1], [0, 0]), ValueError, r"i\[1\] is negative"),
-        (lambda: CooPlan([0, 5], [0, 0], (2, 2)), ValueError, r"i\[1\]"),
+        (lambda: CooPlan([0, 5], [0, 0], (2, 2)), ValueError, r"i\[1\] is 5: expected a row in 0 to 1$"),
+        (lambda: CooPlan([0, 5], [0, 0], (2, 2), ignore_negative=True), ValueError, "0 to 1, or a negative number to be ignored"),
+        (lambda: CooPlan([0], [0], (0, 3)), ValueError, r"i\[0\] is 0: expected a row in an empty range"),
+        (lambda: CooPlan.from_elements([[0, 1], [2, 3]], shape=(3, 4)), ValueError, r"rows\[1, 1\] is 3: expected a row in 0 to 2"),
         (lambda: CooPlan([0], [2**40], (2, 2)), ValueError, r"j\[0\]"),
         (lambda: CooPlan([0], np.array([2**64 - 1], "u8")), ValueError, "index"),
-        (lambda: CooPlan([0, 1], [0]), ValueError, "j"),
+        (lambda: CooPlan([0, 1], [0]), ValueError, "i and j: have lengths 2 and 1"),
         (lambda: CooPlan([0.5], [0]), TypeError, "float64, expected integers"),
         (lambda: CooPlan([[0]], [[0]]), ValueError, "dimensions"),
         (lambda: CooPlan(["a"], [0]), TypeError, "integers"),
@@ -140,7 +175,7 @@ def test_negative_indices_are_left_out_if_asked():
         (lambda: CooPlan.from_elements([0, 1]), ValueError, "dimensions"),
         (lambda: CooPlan.from_elements([[0, 1, 2], [3, -1, -2]]), ValueError, r"rows\[1, 1\] is negative"),
         (lambda: CooPlan.from_elements([[0, 1, 2], [3, 4, 5]], [[0, 1], [2, -1]]), ValueError, r"columns\[1, 1\] is negative"),
-        (lambda: CooPlan.from_elements([[0]], [[0], [1]]), ValueError, "elements"),
+        (lambda: CooPlan.from_elements([[0]], [[0], [1]]), ValueError, "rows and columns: have 1 and 2 elements"),
     ],
 )
 def test_what_is_wrong_is_an_exception_that_names_it(call, kind, text):

@@ -64,7 +64,7 @@ def test_systems_that_are_not_symmetric(method):
     b = np.ones(n)
     found = minifenl.solve(a, b, method=method, preconditioner="jacobi", rtol=1e-10)
     assert np.allclose(found.x, spsolve(a.tocsc(), b), atol=1e-7)
-    with pytest.raises(RuntimeError, match="symmetric"):
+    with pytest.raises(RuntimeError, match='A is not symmetric.*method="gmres" and "bicgstab"'):
         minifenl.solve(a, b, preconditioner="none", maxiter=50)
 
 
@@ -102,9 +102,13 @@ def test_a_start_and_an_absolute_tolerance():
     [
         (lambda: minifenl.solve(np.eye(3), np.ones(3)), TypeError, "sparse"),
         (lambda: minifenl.solve(sp.identity(3) * 1j, np.ones(3)), TypeError, "real"),
-        (lambda: minifenl.solve(sp.csr_matrix((3, 4)), np.ones(3)), ValueError, "shapes"),
-        (lambda: minifenl.solve(sp.identity(3), np.ones(4)), ValueError, "shapes"),
-        (lambda: minifenl.solve(sp.identity(3), np.ones(3), dofs=2), ValueError, "dofs"),
+        (lambda: minifenl.solve(sp.csr_matrix((3, 4)), np.ones(3)), ValueError, r"A: has shape \(3, 4\), expected a square"),
+        (lambda: minifenl.solve(sp.identity(3), np.ones(4)), ValueError, r"b: has shape \(4,\), expected \(3,\)"),
+        (lambda: minifenl.solve(sp.identity(3), np.ones(3), x0=np.ones(2)), ValueError, r"x0: has shape \(2,\), expected \(3,\)"),
+        (lambda: minifenl.solve(sp.identity(3), np.ones(3), rtol=0), ValueError, "rtol and atol are both 0"),
+        (lambda: minifenl.solve(sp.diags([1.0, -1.0]), np.ones(2), preconditioner="none"), RuntimeError, 'method="minres" takes any symmetric'),
+        (lambda: minifenl.solve(sp.csr_matrix([[0.0, 1], [1, 0]]), np.ones(2), method="gmres"), ValueError, 'row 0 has no entry.*"jacobi"'),
+        (lambda: minifenl.solve(sp.identity(3), np.ones(3), dofs=2), ValueError, "dofs 2: expected a divisor of the 3 unknowns"),
         (lambda: minifenl.solve(sp.identity(3), np.ones(3), method="lu"), ValueError, "lu: expected cg"),
         (lambda: minifenl.solve(sp.identity(3), np.ones(3), preconditioner="ilu"), ValueError, "ilu: expected"),
         (lambda: minifenl.solve(sp.identity(3), np.ones(3), points=np.ones((2, 3))), ValueError, "points"),

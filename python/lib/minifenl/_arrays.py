@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 
 import numpy as np
-from scipy.sparse import csr_matrix
+from scipy.sparse import csr_matrix, issparse
 
 
 class Pattern:
@@ -26,11 +26,25 @@ class Pattern:
             matrix = copy.copy(self._empty)
             matrix.data = np.empty(self.indices.size, dtype)
             return matrix
+        if not issparse(out) or out.format != "csr":
+            raise TypeError(f"out: is a {type(out).__name__}, expected a csr_matrix that this plan returned")
         if out.indices is not self.indices or out.indptr is not self.indptr:
             raise ValueError("out: expected a matrix that this plan returned")
         if out.data.dtype != dtype:
             raise TypeError(f"out: has values of type {out.data.dtype}, expected {np.dtype(dtype)}")
+        check_writable("out", out.data)
         return out
+
+
+def check_writable(name, array):
+    """Refuses an array that is read-only."""
+    if not array.flags.writeable:
+        raise ValueError(f"{name}: its values are read-only, expected writable ones")
+
+
+def choices(n):
+    """Names the valid indices below `n`."""
+    return f"0 to {n - 1}" if n > 0 else "an empty range"
 
 
 def check_threads(threads):
@@ -62,5 +76,5 @@ def unknown_indices(name, rows, n):
         raise ValueError(f"{name}: has {rows.ndim} dimensions, expected 1")
     if rows.min() < 0 or rows.max() >= n:
         at = int(np.argmax((rows < 0) | (rows >= n)))
-        raise ValueError(f"{name}[{at}] is {rows[at]}: expected an unknown in 0..{n}")
+        raise ValueError(f"{name}[{at}] is {rows[at]}: expected an unknown in {choices(n)}")
     return rows

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_matrix, issparse
 
-from ._arrays import check_threads, reals, unknown_indices
+from ._arrays import check_threads, check_writable, reals, unknown_indices
 from ._minifenl import dirichlet as _dirichlet
 
 __all__ = ["dirichlet"]
@@ -41,13 +41,14 @@ def dirichlet(
     Raises
     ------
     ValueError
-        For an unknown outside the matrix, arrays of other shapes, and a fixed row whose diagonal entry is missing, zero or NaN; A and b
+        For a matrix whose values are read-only, an unknown outside the matrix, arrays of other shapes, and a fixed row whose diagonal entry is missing, zero or NaN; A and b
         are not changed then.
     TypeError
         For matrices and vectors of other types, which cannot be changed in place.
     """
     if not issparse(A) or A.format != "csr" or A.dtype != np.float64:
         raise TypeError(f"A: is a {type(A).__name__} of {getattr(A, 'dtype', None)}, expected a csr_matrix of float64")
+    check_writable("A", A.data)
     n = A.shape[0]
     if A.shape[1] != n:
         raise ValueError(f"A: has shape {A.shape}, expected a square matrix")

@@ -146,7 +146,7 @@ class Form:
         -------
         A : scipy.sparse.csr_matrix, (n, n)
             Derivative of the weak form, without boundary conditions. All matrices of a form share row offsets and columns, which are
-            read-only.
+            read-only: methods that change them in place, such as ``eliminate_zeros``, need a ``copy()``.
         b : ndarray, (n,)
             Minus the residual: the load less what u takes.
 

@@ -98,6 +98,8 @@ class GpuSums:
             self._matrix = tuple(cupy.asarray(array) for array in (self.indices, self.indptr))
         indices, indptr = self._matrix
         if out is not None:
+            if not isinstance(out, csr_matrix):
+                raise TypeError(f"out: is a {type(out).__name__}, expected a csr_matrix that this plan returned")
             if out.indices.data.ptr != indices.data.ptr or out.indptr.data.ptr != indptr.data.ptr:
                 raise ValueError("out: expected a matrix that this plan returned")
             self.sum(values, shape, out.data)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._arrays import check_threads, reals
+from ._arrays import check_threads, choices, reals
 from ._minifenl import Mesh as _Mesh
 
 __all__ = ["Mesh"]
@@ -39,7 +39,7 @@ class Mesh:
     Raises
     ------
     ValueError
-        For a node outside the points, an element that is inverted or flat at some point of it, arrays of other shapes, and points that no
+        For a point that is not finite, a node outside the points, an element that is inverted or flat at some point of it, arrays of other shapes, and points that no
         element has, whose rows would be empty. The text names the element.
     TypeError
         For cells that are no integers.
@@ -51,22 +51,28 @@ class Mesh:
             raise ValueError(f"points: have shape {points.shape}, expected (node, 3)")
         if cells.dtype.kind not in "iu":
             raise TypeError(f"cells: have type {cells.dtype}, expected integers")
-        if cells.ndim != 2 or cells.size == 0:
+        if cells.ndim != 2:
             raise ValueError(f"cells: have shape {cells.shape}, expected (elem, nodes per element)")
-        nodes = len(points)
+        if cells.size == 0:
+            raise ValueError(f"cells: have shape {cells.shape}, expected at least 1 element")
+        nodes, finite = len(points), np.isfinite(points).all(axis=1)
+        if not finite.all():
+            node = int(np.argmin(finite))
+            raise ValueError(f"points[{node}] is {points[node].tolist()}: expected finite coordinates")
         if cells.min() < 0 or cells.max() >= nodes:
             elem, k = np.argwhere((cells < 0) | (cells >= nodes))[0]
-            raise ValueError(f"cells[{elem}, {k}] is {cells[elem, k]}: expected a node in 0..{nodes}")
-        used = np.zeros(nodes, bool)
-        used[cells] = True
-        if not used.all():
-            alone = f"points[{np.argmin(used)}] belongs to no element"
-            raise ValueError(f"{alone}: its row would be empty; remove such points (meshio: remove_orphaned_nodes)")
+            raise ValueError(f"cells[{elem}, {k}] is {cells[elem, k]}: expected a node in {choices(nodes)}")
         check_threads(threads)
         try:
             self._mesh = _Mesh(points, np.ascontiguousarray(cells, np.uint32), threads)
         except ValueError as error:
             raise ValueError(str(error).replace(" of this rank", "")) from None
+        # After the elements: cells with too few nodes leave points alone, too.
+        used = np.zeros(nodes, bool)
+        used[cells] = True
+        if not used.all():
+            alone = f"points[{np.argmin(used)}] belongs to no element"
+            raise ValueError(f"{alone}: its row would be empty; remove such points (meshio: remove_orphaned_nodes)")
         self.points, self.cells, self.element = points.copy(), cells.copy(), self._mesh.element
         for array in self.points, self.cells:
             array.setflags(write=False)
@@ -79,7 +85,11 @@ class Mesh:
         ------
         ValueError
             For a mesh without volumes or with several types of them, and as the constructor.
+        TypeError
+            For other objects.
         """
+        if not hasattr(mesh, "cells_dict") or not hasattr(mesh, "points"):
+            raise TypeError(f"mesh: is a {type(mesh).__name__}, expected a meshio.Mesh or a pyvista.UnstructuredGrid")
         names = {number: name for name, number in _VOLUMES.items()}
         blocks = {str(names.get(kind, kind)): cells for kind, cells in mesh.cells_dict.items()}
         types = sorted(set(blocks) & set(_VOLUMES))

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_matrix
 
 from . import _gpu
-from ._arrays import Pattern, check_threads
+from ._arrays import Pattern, check_threads, check_writable, choices
 from ._minifenl import Plan
 
 __all__ = ["CooPlan"]
@@ -64,6 +64,8 @@ class CooPlan:
         device: str | None = None,
     ):
         i, j = _indices("i", i, 1, device), _indices("j", j, 1, device)
+        if i.size != j.size:
+            raise ValueError(f"i and j: have lengths {i.size} and {j.size}, expected the same")
         self._make(i, j, shape, None, ignore_negative, threads, device)
         self._values_shape = i.shape
 
@@ -96,6 +98,8 @@ class CooPlan:
         """
         rows = _indices("rows", rows, 2, device)
         columns = rows if columns is None else _indices("columns", columns, 2, device)
+        if rows.shape[0] != columns.shape[0]:
+            raise ValueError(f"rows and columns: have {rows.shape[0]} and {columns.shape[0]} elements, expected the same number")
         plan = cls.__new__(cls)
         per_elem = (rows.shape[1], columns.shape[1])
         plan._make(rows.reshape(-1), columns.reshape(-1), shape, per_elem, ignore_negative, threads, device)
@@ -103,16 +107,15 @@ class CooPlan:
         return plan
 
     def _make(self, i, j, shape, per_elem, ignore_negative, threads, device):
+        names, widths = (("i", "j"), (1, 1)) if per_elem is None else (("rows", "columns"), per_elem)
         if i.dtype != j.dtype and device is None:
             i, j = i.astype(np.int64, copy=False), j.astype(np.int64, copy=False)
         if not ignore_negative:
-            names = ("i", "j") if per_elem is None else ("rows", "columns")
-            for name, indices, width in zip(names, (i, j), per_elem or (1, 1)):
+            for name, indices, width in zip(names, (i, j), widths):
                 if indices.size and indices.min() < 0:
                     place = ": an index"
                     if isinstance(indices, np.ndarray):
-                        at = int(np.argmax(indices < 0))
-                        place = f"[{at}]" if per_elem is None else "[{}, {}]".format(*divmod(at, width))
+                        place = _place(indices < 0, per_elem, width)
                     raise ValueError(f"{name}{place} is negative; ignore_negative=True leaves such values out")
         if shape is None:
             shape = tuple(max(int(indices.max(initial=-1)) + 1, 0) for indices in (i, j))
@@ -121,12 +124,21 @@ class CooPlan:
         check_threads(threads)
         self.shape = (int(shape[0]), int(shape[1]))
         self._gpu = None
-        if device is not None:
-            if threads is not None:
-                raise ValueError("threads: a plan on a GPU has none")
-            self._plan = self._gpu = _gpu.GpuSums(_gpu.ordinal(device), i, j, self.shape, per_elem)
-            return
-        self._plan = Plan(i, j, self.shape, per_elem, threads)
+        try:
+            if device is not None:
+                if threads is not None:
+                    raise ValueError("threads: a plan on a GPU has none")
+                self._plan = self._gpu = _gpu.GpuSums(_gpu.ordinal(device), i, j, self.shape, per_elem)
+                return
+            self._plan = Plan(i, j, self.shape, per_elem, threads)
+        except ValueError:
+            # The search takes longer than the plan's own, so it comes after a failure only.
+            for name, what, indices, width, limit in zip(names, ("row", "column"), (i, j), widths, self.shape):
+                if isinstance(indices, np.ndarray) and indices.size and indices.max() >= limit:
+                    place, index = _place(indices >= limit, per_elem, width), indices[np.argmax(indices >= limit)]
+                    others = ", or a negative number to be ignored" if ignore_negative else ""
+                    raise ValueError(f"{name}{place} is {index}: expected a {what} in {choices(limit)}{others}") from None
+            raise
         self._pattern = Pattern(self.shape, *self._plan.pattern())
 
     @property
@@ -152,8 +164,9 @@ class CooPlan:
         Returns
         -------
         scipy.sparse.csr_matrix
-            With sorted columns and without duplicates. All matrices of a plan share row offsets and columns, which are read-only. On a
-            GPU it is that of ``cupyx.scipy.sparse``, whose arrays have no protection: sums follow the work on CuPy's default stream.
+            With sorted columns and without duplicates. All matrices of a plan share row offsets and columns, which are read-only:
+            methods that change them in place, such as ``eliminate_zeros``, need a ``copy()``. On a GPU it is that of
+            ``cupyx.scipy.sparse``, whose arrays have no protection: sums follow the work on CuPy's default stream.
         """
         if self._gpu is not None:
             return self._gpu.csr(values, self._values_shape, out)
@@ -170,7 +183,7 @@ class CooPlan:
         values : array_like
             As for ``csr``.
         out : array, (nnz,), optional
-            Values to overwrite; on a GPU an array of any library, of float64.
+            Values to overwrite, contiguous and writable; on a GPU an array of any library, of float64.
 
         Returns
         -------
@@ -180,7 +193,7 @@ class CooPlan:
         if self._gpu is not None:
             return self._gpu.sum(values, self._values_shape, out), self._gpu.indices, self._gpu.indptr
         values = _values(values, self._values_shape)
-        data = np.empty(self.nnz, values.dtype) if out is None else out
+        data = np.empty(self.nnz, values.dtype) if out is None else _entries(out, values.dtype, self.nnz)
         self._plan.sum_entries(values, data)
         return data, self._pattern.indices, self._pattern.indptr
 
@@ -196,6 +209,22 @@ class CooPlan:
 
     def __repr__(self):
         return f"<CooPlan of {self.shape[0]} x {self.shape[1]} with {self.nnz} entries from {self._plan.value_count} values>"
+
+
+def _place(is_wrong, per_elem, width):
+    """Subscript of the first index that is wrong."""
+    at = int(np.argmax(is_wrong))
+    return f"[{at}]" if per_elem is None else "[{}, {}]".format(*divmod(at, width))
+
+
+def _entries(out, dtype, nnz):
+    """Returns the array to overwrite, if it can take the entries."""
+    if not isinstance(out, np.ndarray) or out.dtype != dtype or not out.flags.c_contiguous:
+        raise TypeError(f"out: expected a contiguous array of {np.dtype(dtype)}")
+    if out.shape != (nnz,):
+        raise ValueError(f"out: has shape {out.shape}, expected {(nnz,)}")
+    check_writable("out", out)
+    return out
 
 
 def _indices(name, given, dims, device):

@@ -76,8 +76,9 @@ def solve(
     Raises
     ------
     ValueError
-        For a matrix that is not square, arrays of other lengths, a diagonal item that is zero or negative with ``amg``, or zero or
-        missing with ``ic0`` and ``gauss-seidel``; for a pattern that is not symmetric with these two.
+        For a matrix that is not square, arrays of other lengths, tolerances that are both 0, a diagonal item that is zero or negative
+        with ``amg``, or not positive or missing with ``jacobi``, ``ic0`` and ``gauss-seidel``; for a pattern that is not symmetric with
+        the last two.
     RuntimeError
         Where the method does not converge or breaks down; the text has iterations and residual. Where ``amg`` meets a matrix that is
         not positive definite on its last level.
@@ -99,8 +100,13 @@ def solve(
         points, dofs = np.ascontiguousarray(points, np.float64), 3
         if points.shape != (n // 3, 3) or n % 3:
             raise ValueError(f"points: have shape {points.shape}, expected {(n // 3, 3)} for {n} unknowns")
-    if matrix.shape[1] != n or b.shape != (n,) or x.shape != (n,) or dofs < 1 or n % dofs:
-        raise ValueError(f"A, b, x0, dofs: have shapes {matrix.shape}, {b.shape}, {x.shape} and {dofs}, which do not go together")
+    if matrix.shape[1] != n:
+        raise ValueError(f"A: has shape {matrix.shape}, expected a square matrix")
+    for name, array in ("b", b), ("x0", x):
+        if array.shape != (n,):
+            raise ValueError(f"{name}: has shape {array.shape}, expected {(n,)}")
+    if dofs < 1 or n % dofs:
+        raise ValueError(f"dofs {dofs}: expected a divisor of the {n} unknowns")
     check_threads(threads)
     if preconditioner is None:
         preconditioner = "jacobi" if method in ("gmres", "bicgstab") else "amg"
