@@ -316,7 +316,7 @@ fn forecast(deck: &Deck, input: Input, comm: &dyn Communicator) -> anyhow::Resul
     let terminal = Terminal::new(comm.rank() == 0, deck);
     let files: Vec<String> = deck.outputs(1).into_iter().map(|(name, _)| name).collect();
     if !files.is_empty() {
-        terminal.see(Event::Notice(&format!("no effect: {}: a forecast writes no file", files.join(", "))));
+        terminal.see(Event::Notice(&format!("no effect: {}: a forecast writes no file", files.join(", "))))?;
     }
     let dry = dry_run(deck, comm, &|event| terminal.see(event))?;
     let shown = show(&result(&dry.table()));

@@ -341,7 +341,7 @@ fn numbers_that_make_no_sense_are_named() {
     let step = |x: usize, tolerance: f64, absolute: f64| {
         let params = NewtonParams { absolute, ..NewtonParams::new(tolerance, 3) };
         let (mut x, mut info) = (vec![0.0; x], NewtonInfo::default());
-        newton(&Serial, &Solo, &mut Steady, &mut x, params, &mut |_, _| (), &mut info).unwrap_err().to_string()
+        newton(&Serial, &Solo, &mut Steady, &mut x, params, &mut |_, _| Ok(()), &mut info).unwrap_err().to_string()
     };
     assert_eq!(step(2, 1e-9, 0.0), "newton: `x` has extents [2], expected [3]");
     assert_eq!(step(3, f64::NAN, 0.0), "newton: the tolerance is NaN; expected a number");

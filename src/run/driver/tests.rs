@@ -203,6 +203,7 @@ fn a_host_notes_a_number_of_threads_per_row_and_takes_the_preset_of_the_papers()
         if let Event::Notice(text) = event {
             notes.borrow_mut().push(text.to_string());
         }
+        Ok(())
     };
     assert!(solve_on(&crate::space::Serial, &deck, &Solo, &listen).unwrap().verified);
     assert_eq!(notes.into_inner(), ["no effect: matrix.lanes (--lanes): only CRS on a GPU shares rows"]);
