@@ -56,6 +56,14 @@ fn reports_of_runs_are_valid() {
     value["triad_gb_per_s"] = 20.5.into();
     (value["phases"][0]["triad_fraction"], value["rating"]["cg_triad_fraction"]) = (0.5.into(), 0.75.into());
     assert_eq!(schema.faults(&value), "");
+    // Reports that were written before levels had ranks.
+    let mut value: Value = serde_json::from_str(&report("r.json", &["--preconditioner", "mg"])).unwrap();
+    assert_eq!(schema.faults(&value), "");
+    let levels = value["levels"].as_array_mut().unwrap();
+    assert!(
+        levels.iter_mut().all(|level| level.as_object_mut().unwrap().remove("ranks").is_some()) && !levels.is_empty()
+    );
+    assert_eq!(schema.faults(&value), "");
     let value: Value = serde_yaml_ng::from_str(&report("r.yaml", &[])).unwrap();
     assert_eq!(schema.faults(&value), "");
 }
