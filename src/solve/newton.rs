@@ -145,9 +145,9 @@ pub fn newton_bytes(rows: u64, columns: u64) -> u64 {
 /// the steps taken, the first and the last residual. x then is the iterate of the last residual.
 ///
 /// # Errors
-/// [`Error::Shape`] for a short x, [`Error::Invalid`] for a tolerance of NaN; [`Error::NotConverged`] at the limit unless that ends it, and
-/// where ||F|| does not fall along a step; [`Error::NotFinite`] for a NaN or
-/// infinity in ||F||; [`Error::Underflow`] if the square of ||F|| at the start or of the target underflows and F is not 0; and what the
+/// [`Error::Shape`] for a short x and [`Error::Invalid`] for a tolerance that is negative or not finite, before any message: all ranks have to
+/// make the same mistake, or none. [`Error::NotConverged`] at the limit unless that ends it, and where ||F|| does not fall along a step;
+/// [`Error::NotFinite`] for a NaN or infinity in ||F||; [`Error::Underflow`] if the square of ||F|| at the start or of the target underflows and F is not 0; and what the
 /// problem returns.
 pub fn newton<S: Blas>(
     space: &S,
@@ -162,8 +162,9 @@ pub fn newton<S: Blas>(
     let n = problem.rows();
     check_at_least("newton", "x", S::Memory::len(&*x), n)?;
     for (name, value) in [("tolerance", params.tolerance), ("absolute tolerance", params.absolute)] {
-        if value.is_nan() {
-            return Err(Error::Invalid(format!("newton: the {name} is NaN; expected a number")));
+        if !(0.0..f64::INFINITY).contains(&value) {
+            let expected = "expected a finite number that is not negative";
+            return Err(Error::Invalid(format!("newton: the {name} is {value}; {expected}")));
         }
     }
     let (mut residual, mut delta): (Array<S, f64>, Array<S, f64>) = (space.zeros(n)?, space.zeros(n)?);

@@ -344,12 +344,14 @@ fn numbers_that_make_no_sense_are_named() {
         newton(&Serial, &Solo, &mut Steady, &mut x, params, &mut |_, _| Ok(()), &mut info).unwrap_err().to_string()
     };
     assert_eq!(step(2, 1e-9, 0.0), "newton: `x` has extents [2], expected [3]");
-    assert_eq!(step(3, f64::NAN, 0.0), "newton: the tolerance is NaN; expected a number");
-    assert_eq!(step(3, 1e-9, f64::NAN), "newton: the absolute tolerance is NaN; expected a number");
+    let finite = "expected a finite number that is not negative";
+    for value in [f64::NAN, f64::INFINITY, -1e-9] {
+        assert_eq!(step(3, value, 0.0), format!("newton: the tolerance is {value}; {finite}"));
+        assert_eq!(step(3, 1e-9, value), format!("newton: the absolute tolerance is {value}; {finite}"));
+    }
 
     let a = line(5);
     let of = |options: Options<'_, Threads>| solve(&Serial, &a, &[1.0; 5], &mut [0.0; 5], options);
-    let finite = "expected a finite number that is not negative";
     let error = of(Options { atol: f64::INFINITY, ..Options::default() }).unwrap_err().to_string();
     assert_eq!(error, format!("solve: atol is inf; {finite}"));
     let error = of(Options { rtol: f64::INFINITY, ..Options::default() }).unwrap_err().to_string();
