@@ -122,7 +122,7 @@ impl Map {
 }
 
 /// Returns a number of local indices in 32 bits.
-pub(super) fn local(count: usize) -> Result<LocalOrdinal> {
+pub(crate) fn local(count: usize) -> Result<LocalOrdinal> {
     LocalOrdinal::try_from(count).ok().filter(|&count| count < LocalOrdinal::MAX).ok_or_else(|| Error::TooLarge {
         what: "map".into(),
         needed: format!("{count} local indices"),

@@ -65,6 +65,7 @@ pub use halo::{Halo, InFlight};
 pub(crate) use kernel_files::KERNEL_FILES;
 pub use launch::{default_threads, launched_rank, started_by_mpirun};
 pub use links::Links;
+pub(crate) use map::local;
 pub use map::{Map, Neighbour};
 pub(crate) use map_of_ghosts::map_of_ghosts;
 #[cfg(feature = "mpi")]

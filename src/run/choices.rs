@@ -6,7 +6,7 @@ use super::meshes::{CoarseBox, coarse_boxes};
 use super::problem::{Case, expected};
 use super::{Deck, Job, vtk};
 use crate::mesh::{BoxPart, Stencil};
-use crate::solve::{Level, SmoothedAggregation, Sweeps};
+use crate::solve::{Hierarchy, Level, SmoothedAggregation, Sweeps};
 use crate::sparse::RowShape;
 
 /// A part's numbers, for a table; the choices; and the memory.
@@ -31,14 +31,20 @@ pub(super) fn forecast<S: Job>(
     let mut levels = match deck.preconditioning() {
         Preconditioning::None => 0,
         Preconditioning::GaussSeidel | Preconditioning::Cholesky => Sweeps::<S>::bytes(rows, entries),
-        Preconditioning::Algebraic => Level::<S>::bytes(rows) + SmoothedAggregation::<S>::bytes(rows, entries),
+        Preconditioning::Algebraic => {
+            let dofs = case.model.dofs() as u64;
+            // Of displacements the six rigid body modes.
+            let (unknowns, vectors) = (dofs * part.spec().node_count(), if dofs == 3 { 6 } else { dofs });
+            let coarsest = SmoothedAggregation::<S>::coarsest_bytes(unknowns, ranks, vectors);
+            Level::<S>::bytes(rows) + SmoothedAggregation::<S>::bytes(rows, entries) + coarsest
+        }
         _ if deck.has_matrix() => Level::<S>::bytes(rows),
         // Its diagonal is probed: five vectors, a colour, and three copies of the diagonal.
         _ => Level::<S>::bytes(rows) + 65 * sizes.columns(),
     };
     let (mut finer, mut rows) = (*part.spec(), sizes.rows());
-    let mut shared = ranks;
-    for CoarseBox { spec, element, ranks } in coarse_boxes(deck, part.spec(), ranks) {
+    let (mut shared, boxes) = (ranks, coarse_boxes(deck, part.spec(), ranks));
+    for &CoarseBox { spec, element, ranks } in &boxes {
         let Ok(part) = BoxPart::new(&spec, rank % ranks, ranks) else { break };
         let (sizes, _, of_level) = of_part(&part, element, Operator::Assembled);
         let entries = |axis: usize| Stencil::linear(finer.nodes()[axis], spec.nodes()[axis]).entries() as f64;
@@ -50,6 +56,10 @@ pub(super) fn forecast<S: Job>(
             levels += 2 * 48 * sizes.rows();
         }
         (finer, rows, shared) = (spec, sizes.rows(), ranks);
+    }
+    if let Some(last) = boxes.last() {
+        let all = case.model.dofs() as u64 * last.spec.node_count();
+        levels += Hierarchy::<S>::inverse_bytes([rows, all], last.ranks as u64);
     }
     let general = deck.solver().method().bytes(sizes.rows(), sizes.columns());
     let mut forecast = forecast.with(levels + general);

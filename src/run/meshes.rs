@@ -43,6 +43,9 @@ pub(super) fn made<S: Job>(
 /// Most nodes of a box that is not coarsened any more.
 const FEW: u64 = 300;
 
+/// Most unknowns of a box that every rank has as a whole because it cannot be cut into parts for all.
+const MOST_WHOLE: u64 = 16384;
+
 /// A coarser box of a multigrid preconditioner.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct CoarseBox {
@@ -53,14 +56,20 @@ pub(super) struct CoarseBox {
 }
 
 /// Returns the coarser boxes of a multigrid preconditioner, finest first. The ranks share them as long as they are large and each rank owns
-/// nodes; coarser ones every rank has as a whole, so that the last box does not depend on the number of ranks.
+/// nodes; coarser ones every rank has as a whole, so that the last box does not depend on the number of ranks. Coarsening stops before a box
+/// of more than [`MOST_WHOLE`] unknowns of which some rank would own no node.
 pub(super) fn coarse_boxes(deck: &Deck, fine: &BoxSpec, mut ranks: usize) -> Vec<CoarseBox> {
     let (mut boxes, mut spec, mut element) = (Vec::new(), *fine, deck.mesh.element);
     let dofs = deck.problem.kind.dofs() as u64;
     while deck.preconditioning() == Preconditioning::Multigrid && spec.node_count() > FEW {
         let Some(coarser) = spec.coarsened(element.degree()) else { break };
         (spec, element) = (coarser, element.of_degree_one());
-        if gathers(dofs * spec.node_count()) || BoxParts::new(&spec, ranks).is_err() {
+        let unknowns = dofs * spec.node_count();
+        let has_parts = BoxParts::new(&spec, ranks).is_ok();
+        if !has_parts && unknowns > MOST_WHOLE {
+            break;
+        }
+        if !has_parts || gathers(unknowns, ranks) {
             ranks = 1;
         }
         boxes.push(CoarseBox { spec, element, ranks });
@@ -73,9 +82,9 @@ pub(super) fn coarse_boxes(deck: &Deck, fine: &BoxSpec, mut ranks: usize) -> Vec
 /// (docs/results/2026-11-25-h100.md).
 const MANY: [[u64; 2]; 2] = [[1 << 16; 2], [1 << 17, 3 << 18]];
 
-/// Returns the deck with the preconditioner of preset `fast` in place of `auto`: multigrid for many unknowns, unless advection prevails; then
-/// Jacobi's. Depends on what all ranks know.
-pub(super) fn preconditioned<S: Job>(deck: &Deck, spec: &BoxSpec) -> Deck {
+/// Returns the deck with the preconditioner of preset `fast` in place of `auto`: multigrid for many unknowns, unless advection prevails or a
+/// large coarse box cannot be cut for all ranks; then Jacobi's. Depends on what all ranks know.
+pub(super) fn preconditioned<S: Job>(deck: &Deck, spec: &BoxSpec, ranks: usize) -> Deck {
     let [some, many] = MANY[usize::from(!S::SYNCHRONOUS)];
     let dofs = deck.problem.kind.dofs() as u64;
     let (unknowns, mut deck) = (dofs * spec.node_count(), deck.clone());
@@ -86,7 +95,8 @@ pub(super) fn preconditioned<S: Job>(deck: &Deck, spec: &BoxSpec) -> Deck {
     deck.cg.preconditioner = Choice::Given(Preconditioning::Multigrid);
     // The coarse boxes leave advection out.
     let prevails = Case::new(&deck, spec).advection_ratio(&deck, spec) > 2.0;
-    if prevails || unknowns <= many {
+    let is_cut_short = coarse_boxes(&deck, spec, ranks).len() < coarse_boxes(&deck, spec, 1).len();
+    if prevails || is_cut_short || unknowns <= many {
         deck.cg.preconditioner = Choice::Given(Preconditioning::Jacobi);
     }
     deck

@@ -327,7 +327,7 @@ fn limits_of_sizes_are_inclusive() {
         let mut deck = deck(kind, ElementType::Hex8, nodes);
         deck.cg.preconditioner = Choice::Auto;
         let spec = deck.spec(deck.mesh.nodes.unwrap()).unwrap();
-        preconditioned::<Threads>(&deck, &spec).preconditioning()
+        preconditioned::<Threads>(&deck, &spec, 1).preconditioning()
     };
     assert_eq!(chosen(ProblemKind::Heat, [64, 32, 32]), Preconditioning::None);
     assert_eq!(chosen(ProblemKind::Heat, [64, 32, 33]), Preconditioning::Multigrid);

@@ -89,7 +89,7 @@ impl<S: Aggregate> Coarsening<S> {
         let (r_a_p, coarse, map, empty) = agree(comm, planned())?;
         let mut coarsening = Coarsening { prolongator, products, a_p, r_a_p, empty, gathered: None };
         let unknowns = coarse.1.global_count();
-        if comm.size() == 1 || !gathers(unknowns) {
+        if comm.size() == 1 || !gathers(unknowns, comm.size()) {
             let [prolongation, restriction] = [(p, map), (r, fine.map)]
                 .map(|(rows, map)| agree(comm, DistributedMatrix::new(space, links, (rows, &map))));
             let transfer = Transfer { prolongation: prolongation?, restriction: restriction? };

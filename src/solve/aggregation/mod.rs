@@ -22,6 +22,7 @@ mod near_null;
 mod nodes;
 mod numbering;
 mod restriction;
+mod setup;
 mod smoothed;
 mod space;
 mod tentative;

@@ -1,19 +1,19 @@
 //! The levels of smoothed aggregation: made once for a graph, refilled for other values.
 
-use super::coarsening::{Coarsening, Coarser};
+use super::coarsening::Coarsening;
+use super::setup::{FEW, Last, Setup, factors};
 use super::{Aggregate, NearNull};
-use crate::comm::{Links, Map, agree};
+use crate::comm::{Links, Map, agree, same};
 use crate::error::check_length;
-use crate::solve::multigrid::{Chebyshev, largest_eigenvalue};
-use crate::solve::{Cycle, DistributedMatrix, DistributedOperator, Hierarchy, Level, Smoothing, Transfer};
-use crate::space::{Array, MemorySpace};
+use crate::solve::multigrid::MOST_GATHERED;
+use crate::solve::{Cycle, DistributedMatrix, Hierarchy, Level, Smoothing, gathers};
+use crate::space::MemorySpace;
 use crate::sparse::{CrsMatrix, MatrixOf, Operator};
 use crate::{Error, Result};
+use std::ops::Range;
 
-/// Most unknowns of a level that is not coarsened.
-const FEW: u64 = 400;
-/// Most unknowns of a coarse level, of those of the finer one, in percent; with more, the finer one is the last.
-const LARGEST: u64 = 80;
+/// Aggregates whose unknowns a coarse unknown is coupled with, for the forecast.
+const COUPLED: u64 = 40;
 
 /// A V-cycle over aggregates as a preconditioner, set up from an assembled matrix alone.
 ///
@@ -65,12 +65,26 @@ impl<S: Aggregate> SmoothedAggregation<S> {
         34 * entries + 420 * rows
     }
 
+    /// Returns a bound of further bytes for a matrix of `unknowns` rows on all ranks and so many near-null vectors: those of the dense inverse
+    /// and, on ranks that gather a level, of its whole matrix with the messages, and of the coarser levels.
+    pub fn coarsest_bytes(unknowns: u64, ranks: usize, vectors: u64) -> u64 {
+        let few = unknowns.min(FEW);
+        let inverse = Hierarchy::<S>::inverse_bytes([few; 2], 1);
+        if ranks == 1 || !gathers(0, ranks) {
+            return inverse;
+        }
+        let rows = unknowns.min(MOST_GATHERED);
+        let entries = rows * vectors * COUPLED;
+        // Per entry: column and value, place, and the values of all ranks twice. Per row and vector: a number and a message.
+        inverse + Self::bytes(rows, entries) + (12 + 8 + 16) * entries + 16 * rows * vectors
+    }
+
     /// Makes the levels of this rank's rows of a matrix, whose columns have the given map. Collective.
     ///
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) where map or near-null vectors have other rows, [`Error::Invalid`](crate::Error::Invalid)
-    /// for a diagonal entry that is not positive, for a matrix that is found not to be definite, and for a last level of more than
-    /// [`MOST_INVERTED`](crate::solve::MOST_INVERTED) unknowns, [`Error::OutOfMemory`](crate::Error::OutOfMemory); failures of ranks and devices.
+    /// for a diagonal entry that is not positive, for a matrix that is found not to be definite, for a last level of more than 2048
+    /// unknowns, and where ranks find other levels, [`Error::OutOfMemory`](crate::Error::OutOfMemory); failures of ranks and devices.
     pub fn new(
         space: &S,
         links: &Links<'_, S>,
@@ -79,45 +93,15 @@ impl<S: Aggregate> SmoothedAggregation<S> {
     ) -> Result<Self> {
         let comm = links.comm();
         let taken = check(matrix, map, &near_null).and_then(|()| near_null.taken(space, |values| space.take(values)));
-        let (mut near_null, mut map) = (agree(comm, taken)?, map.clone());
-        // The ranks that share a level: all, then each alone.
-        let (mut on, mut is_whole) = (links, false);
-        let (mut coarsenings, mut coarse, mut levels) = (Vec::new(), Vec::<DistributedMatrix<S>>::new(), Vec::new());
-        loop {
-            let a = coarse.last().map_or(matrix, DistributedMatrix::matrix);
-            let (rows, columns) = (a.graph().rows(), a.graph().columns());
-            let found = spectrum(space, on, (a, &map));
-            let (inverse, largest) = if is_whole { agree(comm, found)? } else { found? };
-            let mut all = [rows as u64];
-            on.comm().all_sum_u64(&mut all);
-            let coarser = if all[0] <= FEW {
-                None
-            } else {
-                let coarser = Coarsening::plan(space, on, (a, &map), &near_null, (&inverse, largest));
-                let coarser = agree(comm, coarser)?;
-                // Of a matrix that does not fall into aggregates the level is the last.
-                let count = coarser.coarse.1.global_count();
-                (count > 0 && count * 100 <= all[0] * LARGEST).then_some(coarser)
-            };
-            let finer = levels.last().and_then(Level::transfer);
-            let Some(coarser) = coarser else {
-                let level = Level::of_sizes(space, [rows, columns], finer, None);
-                // The last of several levels is inverted.
-                let smoother = levels.is_empty().then(|| smoother(largest));
-                levels.push(with(agree(comm, level)?, inverse, smoother));
-                break;
-            };
-            let Coarser { mut coarsening, transfer, coarse: (mut below, below_map), near_null: vectors, .. } = coarser;
-            if coarser.is_whole {
-                (on, is_whole) = (links.alone(), true);
-            }
-            coarsening.refill(space, comm, factors(a, &transfer), &mut below)?;
-            let level = Level::of_sizes(space, [rows, columns], finer, Some(transfer));
-            levels.push(with(agree(comm, level)?, inverse, Some(smoother(largest))));
-            coarse.push(agree(comm, DistributedMatrix::new(space, on, (below, &below_map)))?);
-            coarsenings.push(coarsening);
-            (map, near_null) = (below_map, vectors);
+        let mut setup = Setup::new(map.clone(), agree(comm, taken)?);
+        // The ranks share large levels. Each rank makes the smaller ones without messages; all have to find the same.
+        if setup.extend(space, links, matrix)? == Last::Whole {
+            let shared = setup.levels.len();
+            agree(comm, setup.extend(space, links.alone(), matrix))?;
+            let rows: Vec<usize> = setup.levels[shared..].iter().map(Level::rows).collect();
+            same(comm, &[("rows of the small levels of aggregates".into(), format!("{rows:?}"))])?;
         }
+        let Setup { levels, coarsenings, coarse, map, .. } = setup;
         let rows = map.owned_count();
         let hierarchy = agree(comm, Hierarchy::new(space, links, levels, rows, Smoothing::FOR_AGGREGATES))?;
         let mut made = SmoothedAggregation { graph: matrix.graph().number(), hierarchy, coarsenings, coarse };
@@ -131,19 +115,29 @@ impl<S: Aggregate> SmoothedAggregation<S> {
     /// # Errors
     /// As [`new`](Self::new); [`Error::Invalid`](crate::Error::Invalid) for a matrix on another graph.
     pub fn refill(&mut self, space: &S, links: &Links<'_, S>, matrix: &MatrixOf<S>) -> Result<()> {
-        let (comm, levels) = (links.comm(), &mut self.hierarchy.levels);
+        let comm = links.comm();
         let is_known = matrix.graph().number() == self.graph;
         let other =
             || Error::Invalid("SmoothedAggregation::refill: expected a matrix on the graph of the levels".into());
         agree(comm, is_known.then_some(()).ok_or_else(other))?;
-        for at in 0..levels.len() {
+        let count = self.hierarchy.levels.len();
+        let shared = (0..count).take_while(|&at| !self.is_whole(at)).count();
+        self.refill_levels(space, links, matrix, 0..shared)?;
+        agree(comm, self.refill_levels(space, links.alone(), matrix, shared..count))?;
+        self.invert_last(space, links)
+    }
+
+    /// Refills levels that the ranks of `on` share, from the diagonal on.
+    fn refill_levels(&mut self, space: &S, on: &Links<'_, S>, matrix: &MatrixOf<S>, which: Range<usize>) -> Result<()> {
+        let (comm, levels) = (on.comm(), &mut self.hierarchy.levels);
+        for at in which {
             let (finer, coarser) = self.coarse.split_at_mut(at);
             let a = finer.last().map_or(matrix, DistributedMatrix::matrix);
             agree(comm, space.invert_diagonal(a, S::Memory::slice_mut(&mut levels[at].inverse)))?;
             let (Some(coarse), Some(transfer)) = (coarser.first_mut(), levels[at].transfer()) else { break };
             self.coarsenings[at].refill(space, comm, factors(a, transfer), coarse.matrix_mut())?;
         }
-        self.invert_last(space, links)
+        Ok(())
     }
 
     /// Inverts the last of several levels.
@@ -155,7 +149,7 @@ impl<S: Aggregate> SmoothedAggregation<S> {
     /// Calls `work` with the cycle; `finest` multiplies by the matrix of the last refill and is distributed.
     ///
     /// # Errors
-    /// [`Error::Shape`] for an operator of other rows; those of `work`.
+    /// [`Error::Shape`] for an operator of other rows, before any message: all ranks have to make the same mistake, or none; those of `work`.
     pub fn with_cycle<R>(
         &mut self,
         finest: &dyn Operator<S>,
@@ -185,39 +179,4 @@ fn check<M: MemorySpace>(matrix: &CrsMatrix<f64, M>, map: &Map, near_null: &Near
     check_length(NAME, "rows of the matrix", matrix.graph().rows(), map.owned_count())?;
     check_length(NAME, "columns of the matrix", matrix.graph().columns(), map.local_count())?;
     check_length(NAME, "rows of near_null", near_null.rows(), map.owned_count())
-}
-
-/// The smoother for a largest eigenvalue of D^-1 A.
-fn smoother(largest: f64) -> Chebyshev {
-    Chebyshev::below(largest, Smoothing::FOR_AGGREGATES)
-}
-
-/// A, P and R.
-fn factors<'a, S: Aggregate>(a: &'a MatrixOf<S>, transfer: &'a Transfer<S>) -> [&'a MatrixOf<S>; 3] {
-    [a, transfer.prolongation.matrix(), transfer.restriction.matrix()]
-}
-
-fn with<S: Aggregate>(mut level: Level<S>, inverse: Array<S, f64>, smoother: Option<Chebyshev>) -> Level<S> {
-    (level.inverse, level.smoother) = (inverse, smoother);
-    level
-}
-
-/// D^-1, and an estimate of the largest eigenvalue of D^-1 A. Collective.
-pub(super) fn spectrum<S: Aggregate>(
-    space: &S,
-    links: &Links<'_, S>,
-    (a, map): (&MatrixOf<S>, &Map),
-) -> Result<(Array<S, f64>, f64)> {
-    let (comm, rows) = (links.comm(), a.graph().rows());
-    let first = super::numbering::Numbering::new(comm, rows)?.first();
-    let made = || {
-        let mut level = Level::of_sizes(space, [rows, a.graph().columns()], None, None)?;
-        space.invert_diagonal(a, S::Memory::slice_mut(&mut level.inverse))?;
-        space.random_start(first, S::Memory::slice_mut(&mut level.x))?;
-        Ok(level)
-    };
-    let (mut level, mut halo) = (agree(comm, made())?, agree(comm, links.halo(space, map))?);
-    let operator = DistributedOperator::new(a, &mut halo, 0)?;
-    let largest = largest_eigenvalue(space, links, &operator, &mut level)?;
-    Ok((level.inverse, largest))
 }

@@ -293,7 +293,7 @@ fn ranks_estimate_the_same_eigenvalue() {
     let of = |ranks: usize| {
         on_ranks(ranks, |comm| {
             let (links, (matrix, ids)) = (Links::<Threads>::staged(comm), part(comm, edges, 1, &rows));
-            super::smoothed::spectrum(&Serial, &links, (&matrix, ids.map())).unwrap().1
+            super::setup::spectrum(&Serial, &links, (&matrix, ids.map())).unwrap().1
         })
     };
     let one = of(1)[0];

@@ -5,13 +5,13 @@
 
 use super::DistributedMatrix;
 use crate::comm::{Links, Map, Neighbour, Staging, agree};
-use crate::space::{Array, MemorySpace, try_collect, try_zeroed};
+use crate::space::{Array, MemorySpace, try_collect, try_with_capacity, try_zeroed};
 use crate::sparse::{CrsGraph, CrsMatrix, Operator, Spmv};
 use crate::{Error, LocalOrdinal, Result, RowOffset};
 use std::sync::Arc;
 
 /// Most unknowns of a level that is inverted.
-pub const MOST_INVERTED: usize = 2048;
+const MOST_INVERTED: usize = 2048;
 
 /// The inverse of a level's operator.
 #[derive(Debug)]
@@ -23,15 +23,21 @@ pub(super) struct Bottom<S: Staging> {
 }
 
 impl<S: Staging + Spmv> Bottom<S> {
+    /// Returns the bytes of the inverse of `all` unknowns, `rows` of them on this rank, and those of [`invert`](Self::invert): the columns that
+    /// it computes, those of all ranks, and the whole matrix.
+    pub fn bytes([rows, all]: [u64; 2], ranks: u64) -> u64 {
+        12 * rows * all + 8 * (rows + 1) + 8 * all * (rows + ranks * rows + all)
+    }
+
     /// Allocates for `rows` unknowns of this rank. Collective.
     pub fn new(space: &S, links: &Links<'_, S>, rows: usize) -> Result<Self> {
         let (comm, rank) = (links.comm(), links.comm().rank());
         let counts: Vec<usize> = comm.all_gather(&[rows as f64])?.into_iter().map(|count| count as usize).collect();
         let all: usize = counts.iter().sum();
         if all > MOST_INVERTED {
-            let expected = "expected fewer ranks, or more nodes along the short edges of a box";
+            let advice = "choose fewer ranks or another preconditioner";
             return Err(Error::Invalid(format!(
-                "multigrid: the last level has {all} unknowns, at most {MOST_INVERTED}: {expected}"
+                "multigrid: coarsening stopped at {all} unknowns, at most {MOST_INVERTED} can be inverted: {advice}"
             )));
         }
         let dense = || {
@@ -78,14 +84,18 @@ impl<S: Staging + Spmv> Bottom<S> {
             }
             row += count;
         }
-        agree(links.comm(), inverted(&mut matrix, all))?;
+        drop((mine, gathered));
         // Columns in local order: own rows, then those of the other ranks.
         let order = (first..first + rows).chain(0..first).chain(first + rows..all);
-        let order: Vec<usize> = order.collect();
-        let values: Vec<f64> = (first..first + rows)
-            .flat_map(|row| order.iter().map(move |&column| row * all + column))
-            .map(|at| matrix[at])
-            .collect();
+        let mut ordered = || {
+            inverted(&mut matrix, all)?;
+            let mut values = try_with_capacity("last level", rows * all)?;
+            for row in matrix[first * all..][..rows * all].chunks_exact(all.max(1)) {
+                values.extend(order.clone().map(|column| row[column]));
+            }
+            Ok(values)
+        };
+        let values = agree(links.comm(), ordered())?;
         space.overwrite(&values, self.inverse.matrix_mut().values_mut())
     }
 

@@ -40,9 +40,15 @@ impl<S: Staging + Spmv> Hierarchy<S> {
         Ok(made)
     }
 
+    /// Returns the bytes of the dense inverse of a last level of `all` unknowns, `rows` of them on this rank of those that share it, with those
+    /// of its computation.
+    pub fn inverse_bytes([rows, all]: [u64; 2], ranks: u64) -> u64 {
+        Bottom::<S>::bytes([rows, all], ranks)
+    }
+
     /// Returns whether every rank has all rows of a level: the restriction to it, or to a finer one, is gathered.
     pub fn is_whole(&self, at: usize) -> bool {
-        self.levels[..at].iter().filter_map(Level::transfer).any(|finer| finer.restriction.is_gathered())
+        self.levels.iter().take(at).filter_map(Level::transfer).any(|finer| finer.restriction.is_gathered())
     }
 
     /// Does work on a level with the ranks that share its rows, and makes its result the same on all ranks. Collective.

@@ -5,7 +5,7 @@ use crate::comm::{Halo, Links, Map, Staging, agree};
 use crate::solve::DistributedOperator;
 use crate::space::{ExecutionSpace, Slice};
 use crate::sparse::{MatrixOf, Operator, Spmv};
-use crate::{GlobalOrdinal, LocalOrdinal, Result};
+use crate::{Error, GlobalOrdinal, LocalOrdinal, Result};
 
 /// This rank's rows of a matrix, whose columns are owned items and ghosts of a map.
 #[derive(Debug)]
@@ -29,7 +29,7 @@ impl<S: Staging + Spmv> DistributedMatrix<S> {
     /// is item `first`. Items are added where several ranks have rows of one. Collective.
     ///
     /// # Errors
-    /// As [`new`](Self::new); [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::TooLarge`](crate::Error::TooLarge).
+    /// As [`new`](Self::new); [`Error::Shape`] for rows beyond `whole`, [`Error::OutOfMemory`], [`Error::TooLarge`].
     pub fn gathered(
         space: &S,
         links: &Links<'_, S>,
@@ -38,6 +38,11 @@ impl<S: Staging + Spmv> DistributedMatrix<S> {
         whole: usize,
     ) -> Result<Self> {
         let with_entries = || {
+            let end = usize::try_from(first).ok().and_then(|first| first.checked_add(matrix.graph().rows()));
+            let end = end.unwrap_or(usize::MAX);
+            if end > whole {
+                return Err(Error::length("DistributedMatrix::gathered", "matrix (last row)", end, whole));
+            }
             let row_map = space.download(matrix.graph().row_map())?;
             let rows = row_map.windows(2).zip(0..).filter(|(ends, _)| ends[0] < ends[1]);
             Ok(rows.map(|(_, row)| row).collect::<Vec<LocalOrdinal>>())
@@ -48,10 +53,11 @@ impl<S: Staging + Spmv> DistributedMatrix<S> {
         Ok(DistributedMatrix { gather: Some(gather), ..made })
     }
 
-    /// Computes y = A x over this rank's rows, or all where they are gathered. Refreshes the ghosts of x, which has room for those of the map. Moves 12 bytes per entry.
+    /// Computes y = A x over this rank's rows, or all where they are gathered. Refreshes the ghosts of x, which has room for those of the map.
+    /// Moves 12 bytes per entry; gathering sends 8 bytes per own row with entries to each other rank and moves 12 more per such row of any rank.
     ///
     /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) for short vectors; the failure of a device or of communication.
+    /// [`Error::Shape`] for short vectors; the failure of a device or of communication.
     pub fn apply(&mut self, space: &S, x: &mut Slice<S, f64>, y: &mut Slice<S, f64>) -> Result<()> {
         self.halo.update(space, x)?;
         match &mut self.gather {
@@ -94,5 +100,35 @@ impl<S: Staging + Spmv> DistributedMatrix<S> {
     /// Returns whether a product only enqueues work on the space.
     pub fn is_recordable(&self) -> bool {
         self.halo.is_recordable() && self.gather.as_ref().is_none_or(Gather::is_recordable)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::comm::ranks::on_ranks;
+    use crate::comm::{Communicator, Solo};
+    use crate::space::{Serial, Threads};
+    use crate::sparse::{CrsGraph, CrsMatrix};
+    use std::sync::Arc;
+
+    /// Two rows from item `first` on, of four or three items.
+    fn gathered(comm: &dyn Communicator, first: u64, whole: usize) -> Result<()> {
+        let graph = CrsGraph::new(vec![0, 1, 2], vec![0, 1], 2)?;
+        let matrix = CrsMatrix::new(Arc::new(graph), vec![1.0; 2])?;
+        let (links, map) = (Links::<Threads>::staged(comm), Map::new(2, 2, Vec::new())?);
+        DistributedMatrix::gathered(&Serial, &links, (matrix, &map), first, whole).map(|_| ())
+    }
+
+    #[test]
+    fn rows_beyond_the_whole_are_refused_on_all_ranks() {
+        for first in [2, u64::MAX] {
+            let error = gathered(&Solo, first, 3).unwrap_err();
+            assert!(matches!(&error, Error::Shape { expected, .. } if expected == &[3]), "{error}");
+        }
+        let found = on_ranks(2, |comm| gathered(comm, 2 * comm.rank() as u64, 3));
+        assert!(matches!(found[0], Err(Error::Elsewhere { rank: 1 })), "{found:?}");
+        assert!(matches!(found[1], Err(Error::Shape { .. })), "{found:?}");
+        assert!(on_ranks(2, |comm| gathered(comm, 2 * comm.rank() as u64, 4)).iter().all(Result::is_ok));
     }
 }

@@ -6,19 +6,22 @@
 //! One exchange, in which each rank sends the items that it has to all others, and a product with a matrix of ones: 8 bytes per item and
 //! rank on the wire. All ranks get the same bits.
 
-use crate::comm::{Halo, Links, Map, Neighbour, Staging, agree};
+use crate::comm::{Halo, Links, Map, Neighbour, Staging, agree, local};
 use crate::space::{Array, MemorySpace, Slice, try_collect, try_push};
 use crate::sparse::{CrsGraph, CrsMatrix, MatrixOf, Operator, Spmv};
 use crate::{GlobalOrdinal, LocalOrdinal, Result, RowOffset};
 use std::sync::Arc;
 
-/// Most unknowns of a coarse level that every rank computes alone. An estimate: one core takes 0.06 ms per cycle for 729 unknowns of a box and
-/// 0.38 ms for 4913, and a shared level seven exchanges.
-const MOST_GATHERED: u64 = 2048;
+/// Most unknowns of a coarse level that every rank computes alone: an estimate from the times in
+/// docs/results/2026-11-26-multigrid-ranks.md.
+pub(in crate::solve) const MOST_GATHERED: u64 = 2048;
 
-/// Returns whether a coarse level with so many unknowns is gathered on every rank.
-pub fn gathers(unknowns: u64) -> bool {
-    unknowns <= MOST_GATHERED
+/// Most ranks that gather a level. Each sends its part to all others; a shared level takes some messages to neighbours only.
+const MOST_RANKS: usize = 64;
+
+/// Returns whether a coarse level with so many unknowns is gathered on every one of these ranks.
+pub fn gathers(unknowns: u64, ranks: usize) -> bool {
+    unknowns <= MOST_GATHERED && ranks <= MOST_RANKS
 }
 
 /// The exchange and the sum.
@@ -52,12 +55,12 @@ impl<S: Staging + Spmv> Gather<S> {
             for &at in &used {
                 try_push("gathered items", &mut places, (first + GlobalOrdinal::from(at), rank, at))?;
             }
-            let (mut end, mut neighbours) = (own as LocalOrdinal, Vec::new());
+            let (mut end, mut neighbours) = (local(own)?, Vec::new());
             for (other, ids) in &came {
-                for (at, &id) in (end..).zip(ids) {
+                let receive = end..local(end as usize + ids.len())?;
+                for (at, &id) in receive.clone().zip(ids) {
                     try_push("gathered items", &mut places, (id, *other, at))?;
                 }
-                let receive = end..end + ids.len() as LocalOrdinal;
                 end = receive.end;
                 neighbours.push(Neighbour { rank: *other, send: used.clone(), receive });
             }
@@ -123,7 +126,8 @@ mod tests {
     }
 
     #[test]
-    fn the_limit_is_inclusive() {
-        assert_eq!([MOST_GATHERED, MOST_GATHERED + 1].map(gathers), [true, false]);
+    fn limits_are_inclusive() {
+        let cases = [(2048, 64), (2049, 64), (2048, 65)];
+        assert_eq!(cases.map(|(unknowns, ranks)| gathers(unknowns, ranks)), [true, false, false]);
     }
 }

@@ -22,11 +22,11 @@ mod gather;
 mod lanczos;
 mod level;
 
-pub use bottom::MOST_INVERTED;
 pub(super) use chebyshev::Chebyshev;
 pub use chebyshev::Smoothing;
 pub use cycle::{Cycle, Hierarchy};
 pub use distributed_matrix::DistributedMatrix;
+pub(super) use gather::MOST_GATHERED;
 pub use gather::gathers;
 pub(super) use lanczos::largest_eigenvalue;
 pub use level::{Level, Transfer};

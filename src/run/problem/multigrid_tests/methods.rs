@@ -17,12 +17,14 @@ fn memory_of_preconditioners_and_methods_is_that_by_hand() {
         let coarse = stages(kind, 5, Preconditioning::None, Solver::Cg).into_iter().max().unwrap();
         // Sizes of a coarser box are those of its unknowns, and so are the rows that interpolation reaches.
         let boxes = coarse + 24 * dofs * 2197 + 8 * dofs * (729 + 125) + 36 * dofs * 125;
+        // The last level's inverse in CRS; its columns, those of all ranks, and the matrix.
+        let inverse = |n: u64| 12 * n * n + 8 * (n + 1) + 3 * 8 * n * n;
         let gmres = 8 * (31 * rows + rows);
         for (preconditioner, solver, more) in [
             (Preconditioning::Jacobi, Solver::Cg, 40 * rows),
             (Preconditioning::Chebyshev, Solver::Cg, 40 * rows),
-            (Preconditioning::Algebraic, Solver::Cg, 40 * rows + 34 * entries + 420 * rows),
-            (Preconditioning::Multigrid, Solver::Cg, 40 * rows + boxes),
+            (Preconditioning::Algebraic, Solver::Cg, 40 * rows + 34 * entries + 420 * rows + inverse(400)),
+            (Preconditioning::Multigrid, Solver::Cg, 40 * rows + boxes + inverse(dofs * 125)),
             (Preconditioning::None, Solver::Gmres, gmres),
             (Preconditioning::Jacobi, Solver::Gmres, 40 * rows + gmres),
             (Preconditioning::None, Solver::BiCgStab, 8 * 6 * rows),

@@ -17,7 +17,7 @@ fn coarse_boxes_of_many_ranks_are_those_of_one() {
             for (found, one) in coarse_boxes(&deck, &spec, ranks).iter().zip(&alone) {
                 assert_eq!((found.spec, found.element, one.ranks), (one.spec, one.element, 1));
                 let has_parts = BoxParts::new(&one.spec, ranks).is_ok();
-                is_shared &= has_parts && kind.dofs() as u64 * one.spec.node_count() > 2048;
+                is_shared &= has_parts && (kind.dofs() as u64 * one.spec.node_count() > 2048 || ranks > 64);
                 assert_eq!(found.ranks, if is_shared { ranks } else { 1 }, "{kind} on {ranks} ranks: {found:?}");
                 ended_early += usize::from(!has_parts);
             }
@@ -25,6 +25,22 @@ fn coarse_boxes_of_many_ranks_are_those_of_one() {
         }
     }
     assert!(ended_early > 0);
+}
+
+/// One rank owns nearly all nodes, so that no coarser box has a node for the other one: 65^3 nodes are too many for every rank, 17^3 are not.
+#[test]
+fn a_large_box_that_cannot_be_cut_ends_the_coarsening() {
+    let chosen = |nodes: u64, ranks: usize| {
+        let mut deck = deck(ProblemKind::Heat, ElementType::Hex8, [nodes; 3]);
+        deck.mesh.imbalance = 99.0;
+        let spec = deck.spec(deck.mesh.nodes.unwrap()).unwrap();
+        let boxes = coarse_boxes(&deck, &spec, ranks).iter().map(|coarse| coarse.ranks).collect::<Vec<_>>();
+        deck.cg.preconditioner = Choice::Auto;
+        (boxes, preconditioned::<Threads>(&deck, &spec, ranks).preconditioning())
+    };
+    assert_eq!(chosen(129, 1), (vec![1; 5], Preconditioning::Multigrid));
+    assert_eq!(chosen(129, 2), (vec![], Preconditioning::Jacobi));
+    assert_eq!(chosen(33, 2), (vec![1; 3], Preconditioning::None));
 }
 
 /// Also where coarse boxes have fewer nodes than ranks, on one of which coarsening could end.
@@ -44,7 +60,8 @@ fn iterations_do_not_depend_on_the_ranks() {
             let on = on_ranks(ranks, |comm| solve_on(&Serial, &deck, comm, &silent).unwrap());
             let (found, what) = (most_iterations(&on[0]), format!("{kind} on {nodes:?}, {ranks} ranks"));
             assert!(found > 0 && found.abs_diff(one) <= 1, "{what}: {found}, one rank {one}");
-            assert_eq!(on[0].verified, alone.verified, "{what}");
+            // Some of these boxes are too coarse for a verdict, on any number of ranks.
+            assert_eq!(on[0].verdict, alone.verdict, "{what}");
         }
     }
 }
