@@ -5,9 +5,13 @@
 
 #![allow(missing_docs, unsafe_code)]
 
+mod levels;
 mod models;
 #[cfg(feature = "cuda")]
 mod on_gpu;
+#[path = "../library/thread_ranks.rs"]
+#[allow(dead_code)]
+mod thread_ranks;
 
 use minifenl::comm::{Communicator, Exchange, Links, Map, Solo};
 use minifenl::mesh::{BoxPart, BoxSpec, CoordinateMap, Mesh};
