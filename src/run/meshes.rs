@@ -43,7 +43,7 @@ pub(super) fn made<S: Job>(
 /// Most nodes of a box that is not coarsened any more.
 const FEW: u64 = 300;
 
-/// Most unknowns of a box that every rank has as a whole because it cannot be cut into parts for all.
+/// Most unknowns of a replicated box that is too small to be cut for all ranks.
 const MOST_WHOLE: u64 = 16384;
 
 /// A coarser box of a multigrid preconditioner.
@@ -56,8 +56,8 @@ pub(super) struct CoarseBox {
 }
 
 /// Returns the coarser boxes of a multigrid preconditioner, finest first. The ranks share them as long as they are large and each rank owns
-/// nodes; coarser ones every rank has as a whole, so that the last box does not depend on the number of ranks. Coarsening stops before a box
-/// of more than [`MOST_WHOLE`] unknowns of which some rank would own no node.
+/// nodes. Each rank stores a full copy of a coarser one, so that the last box does not depend on the number of ranks. Coarsening stops before
+/// a box with more than [`MOST_WHOLE`] unknowns and too few nodes along an edge for the ranks.
 pub(super) fn coarse_boxes(deck: &Deck, fine: &BoxSpec, mut ranks: usize) -> Vec<CoarseBox> {
     let (mut boxes, mut spec, mut element) = (Vec::new(), *fine, deck.mesh.element);
     let dofs = deck.problem.kind.dofs() as u64;

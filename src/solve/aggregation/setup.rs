@@ -20,7 +20,7 @@ const LARGEST: u64 = 80;
 pub(super) enum Last {
     /// With the last level.
     Complete,
-    /// Before a level of which every rank has all rows.
+    /// Before the first replicated level, whose rows are on every rank.
     Whole,
 }
 

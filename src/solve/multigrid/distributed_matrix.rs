@@ -25,8 +25,8 @@ impl<S: Staging + Spmv> DistributedMatrix<S> {
         Ok(DistributedMatrix { matrix, halo: links.halo(space, map)?, gather: None })
     }
 
-    /// As [`new`](Self::new), for a matrix whose product with x every rank gets as a whole: `whole` items, of which this rank's first row
-    /// is item `first`. Items are added where several ranks have rows of one. Collective.
+    /// As [`new`](Self::new), for a product that every rank stores in full, `whole` items. Row i of this rank adds to item `first` + i, also
+    /// where other ranks add to it. Collective.
     ///
     /// # Errors
     /// As [`new`](Self::new); [`Error::Shape`] for rows beyond `whole`, [`Error::OutOfMemory`], [`Error::TooLarge`].

@@ -34,7 +34,7 @@ pub(super) struct Gather<S: Staging> {
 }
 
 impl<S: Staging + Spmv> Gather<S> {
-    /// Plans the sum of `own` items of this rank, of which those at `used` are not 0, to a vector of `whole` items. Collective.
+    /// Plans the sum of all ranks' items to a vector of `whole` items. This rank has `own` items, zero except at `used`. Collective.
     pub fn new(
         space: &S,
         links: &Links<'_, S>,

@@ -3,7 +3,7 @@
 use super::*;
 use crate::mesh::BoxParts;
 
-/// Ranks share large boxes of which each owns nodes; smaller ones each has as a whole, by unknowns and not by nodes.
+/// Ranks share large boxes and replicate small ones; the limit counts unknowns, not nodes.
 #[test]
 fn coarse_boxes_of_many_ranks_are_those_of_one() {
     let mut ended_early = 0;
@@ -43,7 +43,7 @@ fn a_large_box_that_cannot_be_cut_ends_the_coarsening() {
     assert_eq!(chosen(33, 2), (vec![1; 3], Preconditioning::None));
 }
 
-/// Also where coarse boxes have fewer nodes than ranks, on one of which coarsening could end.
+/// Coarsening goes on where a coarse box has fewer nodes than ranks.
 #[test]
 fn iterations_do_not_depend_on_the_ranks() {
     for (kind, nodes, size) in [
