@@ -89,7 +89,7 @@ def of(problem, cells, cores, found, differences, cell):
         difference = f"{differences[name]:.1e}" if name in differences else ""
         lines.append(f"| {name} | {stages} | {len(rounds)} | {difference} |")
     lines += ["", "| compared | minifenl | peer | same algorithm | peer / minifenl | aim | met |", "|---|" + "---|" * 6]
-    for what, "Fill", our_stage, peer, stage, same, aim in pairs(problem):
+    for what, mine, our_stage, peer, stage, same, aim in pairs(problem):
         if mine not in found or peer not in found:
             continue
         quotients = [total(theirs, stage) / total(ours, our_stage) for ours, theirs in zip(found[mine], found[peer])]
