@@ -30,6 +30,11 @@ KERNEL __launch_bounds__(THREADS) axpby(u64 n, double alpha, const double* x, do
     for_items(n, [&](double x, double y, double& z) { return z = alpha * x + beta * y; }, x, y, z);
 }
 
+// x = 1 / x
+KERNEL __launch_bounds__(THREADS) reciprocals(u64 n, double* x) {
+    for_items(n, [](double& x) { return x = 1 / x; }, x);
+}
+
 // y += alpha x
 KERNEL __launch_bounds__(THREADS) axpy(u64 n, double alpha, const double* x, double* y) {
     for_items(n, [&](double x, double& y) { return y += alpha * x; }, x, y);

@@ -138,67 +138,43 @@ KERNEL __launch_bounds__(THREADS) on_faces(u64 count, const u8* faces, u32 mask,
     if (node < count) on[node] = (faces[node] & mask) != 0;
 }
 
-// Stencils along the axes: those of row i are entries[offsets[i]..offsets[i + 1]], columns and weights.
-struct Stencils {
-    const u32 *offsets[3], *columns[3];
-    const double* weights[3];
-};
-#define STENCIL_ARGUMENTS                                                                                                  \
-    const u32 *offsets_x, const u32 *offsets_y, const u32 *offsets_z, const u32 *columns_x, const u32 *columns_y,          \
-        const u32 *columns_z, const double *weights_x, const double *weights_y, const double *weights_z
-#define STENCILS                                                                                                           \
-    Stencils { {offsets_x, offsets_y, offsets_z}, {columns_x, columns_y, columns_z}, {weights_x, weights_y, weights_z} }
-
-// The row of a grid point, and the range of its stencil along each axis: `thread` counts the owned points of `rows`.
-struct GridRow {
-    u32 row, begin[3], end[3];
-    __device__ __forceinline__ GridRow(u32 thread, const u64* rows, const Stencils& stencils) {
-        Numbering numbering(rows);
-        const IndexBox& owned = numbering.owned;
-        u32 line = thread / owned.count[0];
-        const u32 at[3] = {owned.low[0] + thread % owned.count[0], owned.low[1] + line % owned.count[1],
-                           owned.low[2] + line / owned.count[1]};
-        row = numbering.local(at);
-#pragma unroll
-        for (int d = 0; d < 3; d++) {
-            const u32* offsets = stencils.offsets[d] + u32(__ldg(rows + d)) + at[d];
-            begin[d] = __ldg(offsets), end[d] = __ldg(offsets + 1);
-        }
-    }
-};
-
-// lengths = entries of each row, [row * dofs + dof].
-KERNEL __launch_bounds__(THREADS) grid_lengths(u64 count, const u64* rows, u32 dofs, STENCIL_ARGUMENTS, u32* lengths) {
-    u64 thread = thread_index();
-    if (thread >= count) return;
-    GridRow row(u32(thread), rows, STENCILS);
-    u32 length = (row.end[0] - row.begin[0]) * (row.end[1] - row.begin[1]) * (row.end[2] - row.begin[2]);
-    for (u32 dof = 0; dof < dofs; dof++) lengths[u64(row.row) * dofs + dof] = length;
+// Local indices of the points of a range of the used nodes, [position]; or with `inverse` the position of each node, [node].
+KERNEL __launch_bounds__(THREADS) grid_numbers(u64 count, const u64* part, u32 low_x, u32 low_y, u32 low_z, u32 nx, u32 ny, u32 inverse,
+                                               u32* numbers) {
+    u64 position = thread_index();
+    if (position >= count) return;
+    u32 line = u32(position) / nx;
+    const u32 at[3] = {low_x + u32(position) % nx, low_y + line % ny, low_z + line / ny};
+    u32 local = Numbering(part).local(at);
+    if (inverse) numbers[local] = u32(position);
+    else numbers[position] = local;
 }
 
-// Columns and values of the product of stencils, in grid order, x fastest.
-KERNEL __launch_bounds__(THREADS) grid_entries(u64 count, const u64* rows, const u64* columns, u32 dofs, STENCIL_ARGUMENTS,
-                                               const u64* row_map, u32* entries, double* values) {
-    u64 thread = thread_index();
-    if (thread >= count) return;
-    const Stencils stencils = STENCILS;
-    GridRow row(u32(thread), rows, stencils);
-    Numbering numbering(columns);
-    u64 out = __ldg(row_map + u64(row.row) * dofs), length = __ldg(row_map + u64(row.row) * dofs + 1) - out;
-    // Products of two weights first, as on the host.
-    for (u32 k = row.begin[2]; k < row.end[2]; k++) {
-        for (u32 j = row.begin[1]; j < row.end[1]; j++) {
-            for (u32 i = row.begin[0]; i < row.end[0]; i++) {
-                const u32 at[3] = {__ldg(stencils.columns[0] + i) - u32(__ldg(columns)),
-                                   __ldg(stencils.columns[1] + j) - u32(__ldg(columns + 1)),
-                                   __ldg(stencils.columns[2] + k) - u32(__ldg(columns + 2))};
-                u32 column = numbering.local(at);
-                double weight = __ldg(stencils.weights[0] + i) * __ldg(stencils.weights[1] + j) * __ldg(stencils.weights[2] + k);
-                for (u32 dof = 0; dof < dofs; dof++) entries[out + dof * length] = column * dofs + dof, values[out + dof * length] = weight;
-                out++;
+// y = A x: row i of A is the product of row i of stencils along the axes, whose entries are entries[offsets[i]..offsets[i + 1]]. The
+// unknowns of a node are interleaved. Without numbers, positions are the local indices.
+KERNEL __launch_bounds__(THREADS)
+    grid_product(u64 count, u32 dofs, u32 rows_x, u32 rows_y, const u32* positions, u32 columns_x, u32 columns_y, const u32* numbers,
+                 const u32* offsets_x, const u32* offsets_y, const u32* offsets_z, const u32* along_x, const u32* along_y, const u32* along_z,
+                 const double* weights_x, const double* weights_y, const double* weights_z, const double* x, double* y) {
+    u64 row = thread_index();
+    if (row >= count) return;
+    u32 node = u32(row / dofs), dof = u32(row) - node * dofs, position = positions ? __ldg(positions + node) : node;
+    u32 line = position / rows_x, i = position % rows_x, j = line % rows_y, k = line / rows_y;
+    const u32 ends[3] = {__ldg(offsets_x + i + 1), __ldg(offsets_y + j + 1), __ldg(offsets_z + k + 1)};
+    double sum = 0;
+    for (u32 a = __ldg(offsets_x + i); a < ends[0]; a++) {
+        double of_column = 0;
+        for (u32 c = __ldg(offsets_z + k); c < ends[2]; c++) {
+            for (u32 b = __ldg(offsets_y + j); b < ends[1]; b++) {
+                u32 at = (__ldg(along_z + c) * columns_y + __ldg(along_y + b)) * columns_x + __ldg(along_x + a);
+                u32 column = numbers ? __ldg(numbers + at) : at;
+                double weight = __ldg(weights_y + b) * __ldg(weights_z + c);
+                if (column != 0xffffffffu) of_column += weight * __ldg(x + u64(column) * dofs + dof);
             }
         }
+        sum += __ldg(weights_x + a) * of_column;
     }
+    y[row] = sum;
 }
 
 INLINE void corners(u64 elem, const u32* nodes, const double* coord, double (&x)[8][3]) {

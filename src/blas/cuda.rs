@@ -101,6 +101,11 @@ impl Blas for Cuda {
         self.blas("axpby", self.walk(n), arguments![n as u64, alpha, x, beta, y, z])
     }
 
+    fn reciprocals(&self, n: usize, x: &mut CudaArray<f64>) -> Result<()> {
+        enough("reciprocals", &[("x", x)], n)?;
+        self.blas("reciprocals", self.walk(n), arguments![n as u64, x])
+    }
+
     fn axpy(&self, n: usize, alpha: f64, x: &CudaArray<f64>, y: &mut CudaArray<f64>) -> Result<()> {
         enough("axpy", &[("x", x), ("y", y)], n)?;
         self.blas("axpy", self.walk(n), arguments![n as u64, alpha, x, y])

@@ -51,6 +51,11 @@ impl Blas for Threads {
         Ok(())
     }
 
+    fn reciprocals(&self, n: usize, x: &mut [f64]) -> Result<()> {
+        self.for_each(blocks_mut("reciprocals", "x", x, n)?, |x| x.iter_mut().for_each(|x| *x = x.recip()));
+        Ok(())
+    }
+
     fn axpy(&self, n: usize, alpha: f64, x: &[f64], y: &mut [f64]) -> Result<()> {
         let (x, y) = (blocks("axpy", "x", x, n)?, blocks_mut("axpy", "y", y, n)?);
         self.for_each(y.zip(x), |(y, x)| loops::axpy(alpha, x, y));

@@ -135,6 +135,12 @@ pub trait Blas: ExecutionSpace {
     /// As [`dot`](Self::dot).
     fn axpy(&self, n: usize, alpha: f64, x: &Slice<Self, f64>, y: &mut Slice<Self, f64>) -> Result<()>;
 
+    /// x = 1 / x, item by item. Reads and writes 8 bytes per item, 1 flop.
+    ///
+    /// # Errors
+    /// As [`dot`](Self::dot).
+    fn reciprocals(&self, n: usize, x: &mut Slice<Self, f64>) -> Result<()>;
+
     /// d = alpha d + beta w (b - y) and x += d, item by item: the vector updates of a step of Chebyshev's iteration for the inverse
     /// diagonal w and y = A x. Without y, x = d = beta w b, which is the first step from x = 0. Reads 40 and writes 16 bytes per item,
     /// 6 flops; without y 16 and 16 bytes, 2 flops.

@@ -1,16 +1,16 @@
 //! Meshes on a GPU: launches of `kernels/mesh.cu`, which make the tables of a part of the box from its index boxes.
 
-use super::grid_matrix::{Columns, grid_matrix};
+use super::grid_columns::{Columns, positions};
+use super::grid_matrix::{GridMatrix, Points, grid_matrix};
 use super::kernel_files::MESH;
 use super::{BoxPart, CoordinateMap, ElemNode, Face, IndexBox, Mesh, MeshSpace, Stencil};
-use crate::comm::{Communicator, Map, Staging, agree};
+use crate::comm::{Communicator, Map, Staging};
 use crate::element::ElementType;
 use crate::error::{check_at_least, check_length};
-use crate::space::cuda::{Cuda, CudaArray, CudaMemory, Grid, Offsets, arguments};
+use crate::space::cuda::{Argument, Cuda, CudaArray, CudaMemory, Grid, arguments};
 use crate::space::{ExecutionSpace, Serial};
-use crate::sparse::{CrsGraph, CrsMatrix};
+use crate::sparse::Operator;
 use crate::{LocalOrdinal, Result};
-use std::sync::Arc;
 
 const THREADS: u32 = 256;
 
@@ -37,48 +37,42 @@ fn words_of<'a>(part: &'a BoxPart, used: &IndexBox, ghosts: impl Iterator<Item =
     words
 }
 
-/// A stencil in device memory: offsets of rows, columns, weights.
-struct DeviceStencil(CudaArray<u32>, CudaArray<u32>, CudaArray<f64>);
-
-impl DeviceStencil {
-    fn new(space: &Cuda, stencil: &Stencil) -> Result<Self> {
-        let (offsets, columns, weights) = stencil.lists();
-        Ok(DeviceStencil(space.upload(&offsets)?, space.upload(&columns)?, space.upload(&weights)?))
-    }
+/// Lists the local indices of the points of a range, relative to the lowest used node, `[position]`; or with `inverse` the positions of
+/// so many nodes, `[node]`.
+fn grid_numbers(
+    space: &Cuda,
+    words: &[u64],
+    range: &IndexBox,
+    inverse: Option<usize>,
+) -> Result<CudaArray<LocalOrdinal>> {
+    let (count, words) = (range.count() as usize, space.upload(words)?);
+    let mut numbers = space.unfilled(inverse.unwrap_or(count))?;
+    let ([x, y, z], [nx, ny, _]) = (range.low.map(|low| low as u32), range.counts().map(|count| count as u32));
+    let arguments = arguments![count as u64, &words, x, y, z, nx, ny, u32::from(inverse.is_some()), &mut numbers];
+    space.launch(&MESH, "grid_numbers", Grid::cover(count, THREADS), arguments)?;
+    Ok(numbers)
 }
 
-/// Makes the matrix of stencils between boxes of hexahedra.
-fn grid_matrix_of_boxes(
+/// The positions of a box's own nodes in their range.
+fn positions_in_box(space: &Cuda, mesh: &Mesh<CudaMemory>) -> Result<CudaArray<LocalOrdinal>> {
+    let (own, used) = (mesh.part.owned(), mesh.part.used());
+    grid_numbers(space, &words(&mesh.part), &relative(own, used), Some(mesh.map.owned_count()))
+}
+
+/// The local indices of a range of a box's points, own ones and ghosts.
+fn numbers_in_box(
     space: &Cuda,
-    rows: &Mesh<CudaMemory>,
     columns: &Columns<'_, CudaMemory>,
-    stencils: &[Stencil; 3],
-    dofs: usize,
-) -> Result<CrsMatrix<f64, CudaMemory>> {
-    let [x, y, z] = stencils.each_ref().map(|stencil| DeviceStencil::new(space, stencil));
-    let (x, y, z) = (x?, y?, z?);
-    let (count, row_words) = (rows.map.owned_count(), space.upload(&words(&rows.part))?);
+    range: &IndexBox,
+) -> Result<CudaArray<LocalOrdinal>> {
     let ghosts = columns.ghosts.iter().map(|(ghosts, _, first)| (ghosts, u64::from(*first)));
     let ghosts = ghosts.filter(|(ghosts, _)| ghosts.count() > 0);
     let used = ghosts.clone().fold(*columns.mesh.part.owned(), |used, (ghosts, _)| used.joined(ghosts));
-    let column_words = space.upload(&words_of(&columns.mesh.part, &used, ghosts))?;
-    let (rows, grid) = (count * dofs, Grid::cover(count, THREADS));
-    let mut lengths = space.unfilled::<u32>(rows)?;
-    #[rustfmt::skip]
-    let arguments = arguments![
-        count as u64, &row_words, dofs as u32, &x.0, &y.0, &z.0, &x.1, &y.1, &z.1, &x.2, &y.2, &z.2, &mut lengths,
-    ];
-    space.launch(&MESH, "grid_lengths", grid, arguments)?;
-    let Offsets { offsets: row_map, total: nnz, .. } = space.offsets(rows, &lengths)?;
-    let (mut entries, mut values) = (space.unfilled(nnz)?, space.unfilled(nnz)?);
-    #[rustfmt::skip]
-    let arguments = arguments![
-        count as u64, &row_words, &column_words, dofs as u32, &x.0, &y.0, &z.0, &x.1, &y.1, &z.1, &x.2, &y.2, &z.2,
-        &row_map, &mut entries, &mut values,
-    ];
-    space.launch(&MESH, "grid_entries", grid, arguments)?;
-    let graph = CrsGraph::from_parts(rows, dofs * columns.map.local_count(), nnz, row_map, entries);
-    Ok(CrsMatrix::from_parts(Arc::new(graph), values))
+    grid_numbers(space, &words_of(&columns.mesh.part, &used, ghosts), &relative(range, &used), None)
+}
+
+fn relative(range: &IndexBox, used: &IndexBox) -> IndexBox {
+    IndexBox::from_axes(|axis| (range.low[axis] - used.low[axis], range.high[axis] - used.low[axis]))
 }
 
 impl MeshSpace for Cuda {
@@ -112,23 +106,34 @@ impl MeshSpace for Cuda {
 
     fn grid_matrix(
         &self,
-        comm: &dyn Communicator,
+        comm: Option<&dyn Communicator>,
         meshes: [&Mesh<CudaMemory>; 2],
         stencils: &[Stencil; 3],
         dofs: usize,
-    ) -> Result<(CrsMatrix<f64, CudaMemory>, Map)> {
-        let [rows, columns] = meshes;
-        if rows.listed.is_some() || columns.listed.is_some() {
-            let (matrix, map) = grid_matrix(&self.host()?, comm, meshes, stencils, dofs)?;
-            return Ok((matrix.upload(self)?, map));
-        }
-        // Kernels number nodes by boxes.
-        agree(comm, {
-            Columns::new(comm, meshes, stencils).and_then(|columns| {
-                let map = columns.map.expand(dofs)?;
-                Ok((grid_matrix_of_boxes(self, rows, &columns, stencils, dofs)?, map))
-            })
-        })
+    ) -> Result<(GridMatrix<CudaMemory>, Map)> {
+        // Kernels number the nodes of boxes.
+        let of_rows = |rows: &Mesh<CudaMemory>| match rows.listed {
+            None => positions_in_box(self, rows),
+            Some(_) => self.upload(&positions(&self.host()?, rows)?),
+        };
+        let of_columns = |columns: &Columns<'_, CudaMemory>, range: &IndexBox| match columns.mesh.listed {
+            None => numbers_in_box(self, columns, range),
+            Some(_) => self.upload(&columns.numbers(range)?),
+        };
+        grid_matrix(self, comm, meshes, (stencils, dofs), of_rows, of_columns)
+    }
+
+    fn grid_product(&self, matrix: &GridMatrix<CudaMemory>, x: &CudaArray<f64>, y: &mut CudaArray<f64>) -> Result<()> {
+        let count = Operator::<Cuda>::rows(matrix);
+        let numbers = |points: &Points<CudaMemory>| points.numbers.as_ref().map_or(Argument::NULL, Argument::from);
+        let (rows, columns, [along_x, along_y, along_z]) = (&matrix.rows, &matrix.columns, &matrix.stencils);
+        #[rustfmt::skip]
+        let arguments = arguments![
+            count as u64, matrix.dofs as u32, rows.counts[0], rows.counts[1], numbers(rows), columns.counts[0], columns.counts[1],
+            numbers(columns), &along_x.offsets, &along_y.offsets, &along_z.offsets, &along_x.columns, &along_y.columns,
+            &along_z.columns, &along_x.weights, &along_y.weights, &along_z.weights, x, y,
+        ];
+        self.launch(&MESH, "grid_product", Grid::cover(count, THREADS), arguments)
     }
 
     fn check_inside(&self, mesh: &Mesh<CudaMemory>) -> Result<()> {

@@ -1,209 +1,153 @@
-//! Matrices between the grid points of two meshes of one box: products of stencils along the axes.
+//! Matrices between the grid points of two meshes of one box: products of stencils along the axes, which are applied by their factors.
 //!
 //! ```text
 //! A[(i, j, k), (l, m, n)] = x[i, l] y[j, m] z[k, n]     rows: grid points of one mesh, columns: those of another
+//! y(i, j, k) = sum over l of x[i, l] (sum over n, m of y[j, m] z[k, n] x(l, m, n))
 //! ```
 //! Interpolation and its transpose have this form, whatever the coordinate map: it moves the points of both meshes alike, so that
 //! weights follow from indices. Rows and columns are cut among ranks independently; a rank reads the columns of other ranks within the
 //! hull of its rows' stencils, which all ranks compute from the boxes alone. Points that the elements of the columns do not have (of
-//! `hex20`) have no entry. Entries of a row are in grid order, x fastest, which is not that of local columns on ranks. 12 bytes per entry: 3.4 entries per row where a grid of twice the spacing is interpolated.
+//! `hex20`) have no entry. A product has the same bits on any number of ranks and threads.
+//!
+//! Memory: nothing for each node of a box on one rank; 4 bytes for each row and column where ranks share the box or nodes are listed.
 
-use super::cell_elements::CellElements;
-use super::{BoxParts, IndexBox, Mesh, Stencil};
-use crate::comm::{Communicator, Map, Neighbour, agree};
-use crate::space::{MemorySpace, Threads, offsets, split_at, try_push, try_zeroed};
-use crate::sparse::{CrsGraph, CrsMatrix};
-use crate::{Error, GlobalOrdinal, LocalOrdinal, Result};
-use rayon::prelude::*;
-use std::sync::Arc;
+use super::grid_columns::Columns;
+use super::{IndexBox, Mesh, MeshSpace, Stencil};
+use crate::blas::Blas;
+use crate::comm::{Communicator, Map, agree};
+use crate::error::check_at_least;
+use crate::space::{Array, MemorySpace, Slice};
+use crate::sparse::Operator;
+use crate::{LocalOrdinal, Result};
 
-/// Rows of a task.
-const ROWS: usize = 4096;
-
-/// Makes this rank's rows of the matrix of three stencils, for `dofs` interleaved unknowns per node, and the map of its columns.
-/// Collective.
-///
-/// # Errors
-/// [`Error::Shape`] for stencils of other grids, [`Error::OutOfMemory`], on one rank with [`Error::Elsewhere`] on all others.
-pub(super) fn grid_matrix<M: MemorySpace>(
-    space: &Threads,
-    comm: &dyn Communicator,
-    [rows, columns]: [&Mesh<M>; 2],
-    stencils: &[Stencil; 3],
-    dofs: usize,
-) -> Result<(CrsMatrix, Map)> {
-    agree(comm, {
-        Columns::new(comm, [rows, columns], stencils).and_then(|columns| {
-            let map = columns.map.expand(dofs)?;
-            let matrix = matrix(space, rows, &columns, stencils, dofs)?;
-            Ok((matrix, map))
-        })
-    })
+/// The entries of a stencil between two ranges of indices: those of row i are `offsets[i]..offsets[i + 1]`.
+#[derive(Debug)]
+pub(super) struct AxisEntries<M: MemorySpace> {
+    /// `[row + 1]`.
+    pub offsets: M::Array<u32>,
+    /// `[entry]`, ascending in a row; the first and the last column of a row do not descend from row to row.
+    pub columns: M::Array<u32>,
+    /// `[entry]`.
+    pub weights: M::Array<f64>,
 }
 
-/// Term of a coordinate that no interior point has: three of them do not overflow, and a local index is smaller.
-const OUTSIDE: u64 = 1 << 60;
-
-/// Terms of the local indices of interior points, along each axis.
-fn interior_terms<M: MemorySpace>(mesh: &Mesh<M>) -> [Vec<u64>; 3] {
-    let (inner, mut stride) = (mesh.part.interior(), 1);
-    [0, 1, 2].map(|axis| {
-        let range = inner.low[axis]..inner.high[axis];
-        let term = |at: u64| if range.contains(&at) { (at - range.start) * stride } else { OUTSIDE };
-        let terms = (0..mesh.spec().nodes()[axis]).map(term).collect();
-        stride *= range.end - range.start;
-        // Listed nodes have an order of their own.
-        if mesh.listed.is_none() { terms } else { vec![OUTSIDE; mesh.spec().nodes()[axis] as usize] }
-    })
+/// A range of grid points, and the local indices of those that are nodes.
+#[derive(Debug)]
+pub(super) struct Points<M: MemorySpace> {
+    pub counts: [u32; 3],
+    /// Of rows the position of each node, of columns the node at each position or [`NONE`](super::grid_columns::NONE). Where there are none, both are equal.
+    pub numbers: Option<M::Array<LocalOrdinal>>,
 }
 
-/// The columns that a rank reads.
-pub(super) struct Columns<'a, M: MemorySpace> {
-    pub mesh: &'a Mesh<M>,
-    whole: IndexBox,
-    /// Along each axis: terms whose sum is the local index of an interior point; [`OUTSIDE`] at other coordinates.
-    interior: [Vec<u64>; 3],
-    pub map: Map,
-    /// Whether every grid point is a node.
-    is_everywhere: bool,
-    /// Of each neighbour: the points that this rank reads, their ids where some points are no nodes, and the first local index.
-    pub ghosts: Vec<(IndexBox, Option<Vec<GlobalOrdinal>>, LocalOrdinal)>,
+/// This rank's rows of a matrix of three stencils, for interleaved unknowns.
+#[derive(Debug)]
+pub struct GridMatrix<M: MemorySpace> {
+    pub(super) rows: Points<M>,
+    pub(super) columns: Points<M>,
+    pub(super) stencils: [AxisEntries<M>; 3],
+    pub(super) dofs: usize,
+    /// Nodes of the rows, and of the columns with ghosts.
+    nodes: [usize; 2],
+    entries: usize,
 }
 
-impl<'a, M: MemorySpace> Columns<'a, M> {
-    pub fn new(comm: &dyn Communicator, [rows, mesh]: [&'a Mesh<M>; 2], stencils: &[Stencil; 3]) -> Result<Self> {
-        for (axis, stencil) in stencils.iter().enumerate() {
-            let found = [stencil.rows.len(), stencil.columns as usize];
-            let expected = [rows, mesh].map(|mesh| mesh.spec().nodes()[axis] as usize);
-            if found != expected {
-                let (operation, array) = ("grid_matrix", "stencils");
-                return Err(Error::Shape { operation, array, actual: found.into(), expected: expected.into() });
-            }
-        }
-        let (me, ranks) = (comm.rank(), comm.size());
-        let [row_parts, column_parts] = [BoxParts::new(rows.spec(), ranks)?, BoxParts::new(mesh.spec(), ranks)?];
-        let read_by = |rank| {
-            let owned = row_parts.owned(rank);
-            IndexBox::from_axes(|axis| stencils[axis].hull(owned.low[axis]..owned.high[axis]))
+impl<M: MemorySpace> GridMatrix<M> {
+    /// Returns the number of nonzero entries; of grids with points that are no nodes, a bound.
+    pub fn entries(&self) -> usize {
+        self.dofs * self.entries
+    }
+
+    /// Lists the rows that have entries at this rank's own columns; where some grid points are no nodes, maybe more.
+    pub fn rows_with_entries(
+        [rows, columns]: [&Mesh<M>; 2],
+        stencils: &[Stencil; 3],
+        dofs: usize,
+    ) -> Vec<LocalOrdinal> {
+        let own = columns.part.owned();
+        let of_axis = |axis: usize, row: u64| {
+            let range = own.low[axis]..own.high[axis];
+            stencils[axis].rows[row as usize].iter().any(|entry| range.contains(&entry.0))
         };
-        let cells = CellElements::new(mesh.element);
-        let is_everywhere = cells.places.len() as u64 == cells.degree.pow(3);
-        let whole = IndexBox::whole(mesh.spec().nodes());
-        let is_node = |point: &[u64; 3]| is_everywhere || cells.is_node(*point);
-        let (mine, reads) = (column_parts.owned(me), read_by(me));
-        let mut first = mesh.map.owned_count() as LocalOrdinal;
-        let (mut neighbours, mut ghosts) = (Vec::new(), Vec::new());
-        for rank in (0..ranks).filter(|&rank| rank != me) {
-            let (received, sent) = (column_parts.owned(rank).intersection(&reads), mine.intersection(&read_by(rank)));
-            if received.count() == 0 && sent.count() == 0 {
-                continue;
-            }
-            let mut ids = Vec::new();
-            received.iter().filter(is_node).try_for_each(|at| try_push("ghost ids", &mut ids, whole.position(at)))?;
-            let mut send = Vec::new();
-            for point in sent.iter().filter(is_node) {
-                try_push("nodes to send", &mut send, mesh.owned_node(point).unwrap_or(LocalOrdinal::MAX))?;
-            }
-            let receive = first..first + ids.len() as LocalOrdinal;
-            ghosts.push((received, (!is_everywhere).then_some(ids), first));
-            first = receive.end;
-            neighbours.push(Neighbour { rank, send, receive });
-        }
-        let map = Map::new(mesh.map.global_count(), mesh.map.owned_count(), neighbours)?;
-        Ok(Columns { mesh, whole, interior: interior_terms(mesh), map, is_everywhere, ghosts })
+        let nodes = 0..rows.map.owned_count() as LocalOrdinal;
+        let used = nodes.filter(|&node| (0..3).all(|axis| of_axis(axis, rows.grid_point(node)[axis])));
+        used.flat_map(|node| (0..dofs as LocalOrdinal).map(move |dof| node * dofs as LocalOrdinal + dof)).collect()
+    }
+}
+
+impl<S: MeshSpace + Blas> Operator<S> for GridMatrix<S::Memory> {
+    fn rows(&self) -> usize {
+        self.dofs * self.nodes[0]
     }
 
-    /// The local index of a grid point, if it is a node.
-    fn local(&self, point: [u64; 3]) -> Option<LocalOrdinal> {
-        let [x, y, z] = [0, 1, 2].map(|axis| self.interior[axis][point[axis] as usize]);
-        if x + y + z < OUTSIDE {
-            return Some((x + y + z) as LocalOrdinal);
-        }
-        if self.mesh.part.owned().contains(point) {
-            return self.mesh.owned_node(point);
-        }
-        let (points, ids, first) = self.ghosts.iter().find(|(points, ..)| points.contains(point))?;
-        let at = match ids {
-            None => points.position(point),
-            Some(ids) => ids.binary_search(&self.whole.position(point)).ok()? as u64,
+    fn columns(&self) -> usize {
+        self.dofs * self.nodes[1]
+    }
+
+    fn bytes(&self) -> usize {
+        let tables =
+            |points: &Points<S::Memory>| points.numbers.as_ref().map_or(0, |of| S::Memory::len(S::Memory::slice(of)));
+        8 * self.dofs * (self.nodes[0] + self.nodes[1]) + 4 * (tables(&self.rows) + tables(&self.columns))
+    }
+
+    fn apply(&self, space: &S, x: &mut Slice<S, f64>, y: &mut Slice<S, f64>) -> Result<()> {
+        check_at_least("grid_product", "x", S::Memory::len(x), Operator::<S>::columns(self))?;
+        check_at_least("grid_product", "y", S::Memory::len(y), Operator::<S>::rows(self))?;
+        space.grid_product(self, x, y)
+    }
+}
+
+/// Whether a mesh numbers its own nodes otherwise than in grid order.
+fn is_renumbered<M: MemorySpace>(mesh: &Mesh<M>) -> bool {
+    mesh.listed.is_some() || mesh.part.interior() != mesh.part.owned()
+}
+
+/// Makes this rank's rows, and the map of their columns, see [`MeshSpace::grid_matrix`]. `row_positions(mesh)` lists the positions of the
+/// rows' nodes in their own range, `column_numbers(columns, range)` the columns' nodes in a range.
+pub(super) fn grid_matrix<S: MeshSpace>(
+    space: &S,
+    comm: Option<&dyn Communicator>,
+    meshes: [&Mesh<S::Memory>; 2],
+    (stencils, dofs): (&[Stencil; 3], usize),
+    row_positions: impl FnOnce(&Mesh<S::Memory>) -> Result<Array<S, LocalOrdinal>>,
+    column_numbers: impl FnOnce(&Columns<'_, S::Memory>, &IndexBox) -> Result<Array<S, LocalOrdinal>>,
+) -> Result<(GridMatrix<S::Memory>, Map)> {
+    let rows = meshes[0];
+    let make = |columns: Columns<'_, S::Memory>| {
+        let (own, of_columns) = (rows.part.owned(), columns.mesh.part.owned());
+        let reads = columns.reads;
+        let is_plain = !is_renumbered(columns.mesh) && reads.intersection(of_columns) == reads;
+        let range = if is_plain { *of_columns } else { reads };
+        let positions = is_renumbered(rows).then(|| row_positions(rows)).transpose()?;
+        let numbers = (!is_plain).then(|| column_numbers(&columns, &range)).transpose()?;
+        let along = |axis: usize| {
+            let [from, to] = [own, &range].map(|points| points.low[axis]..points.high[axis]);
+            let (offsets, columns, weights) = stencils[axis].lists(from, to);
+            let [offsets, indices] = [space.upload(&offsets)?, space.upload(&columns)?];
+            Ok((AxisEntries { offsets, columns: indices, weights: space.upload(&weights)? }, weights.len()))
         };
-        Some(first + at as LocalOrdinal)
-    }
-}
-
-/// Calls `entry` with the columns and weights of the row of a node, x fastest.
-#[inline(always)]
-fn visit<M: MemorySpace>(
-    rows: &Mesh<M>,
-    columns: &Columns<'_, M>,
-    [along_x, along_y, along_z]: &[Stencil; 3],
-    node: usize,
-    mut entry: impl FnMut(LocalOrdinal, f64),
-) {
-    let [i, j, k] = rows.grid_point(node as LocalOrdinal).map(|index| index as usize);
-    for &(z, c) in &along_z.rows[k] {
-        for &(y, b) in &along_y.rows[j] {
-            for &(x, a) in &along_x.rows[i] {
-                if let Some(column) = columns.local([x, y, z]) {
-                    entry(column, a * b * c);
-                }
-            }
-        }
-    }
-}
-
-/// The matrix in local indices: lengths of rows, their offsets, then entries.
-fn matrix<M: MemorySpace>(
-    space: &Threads,
-    rows: &Mesh<M>,
-    columns: &Columns<'_, M>,
-    stencils: &[Stencil; 3],
-    dofs: usize,
-) -> Result<CrsMatrix> {
-    let owned = rows.map.owned_count();
-    let length = |node: usize| {
-        if !columns.is_everywhere {
-            let mut count = 0;
-            visit(rows, columns, stencils, node, |_, _| count += 1);
-            return count;
-        }
-        let point = rows.grid_point(node as LocalOrdinal);
-        (0..3).map(|axis| stencils[axis].rows[point[axis] as usize].len()).product()
+        let [x, y, z]: [Result<_>; 3] = [along(0), along(1), along(2)];
+        let (x, y, z) = (x?, y?, z?);
+        let counts = |points: &IndexBox| points.counts().map(|count| count as u32);
+        let matrix = GridMatrix {
+            rows: Points { counts: counts(own), numbers: positions },
+            columns: Points { counts: counts(&range), numbers },
+            dofs,
+            nodes: [rows.map.owned_count(), columns.map.local_count()],
+            entries: x.1 * y.1 * z.1,
+            stencils: [x.0, y.0, z.0],
+        };
+        Ok((matrix, columns.map.expand(dofs)?))
     };
-    let mut lengths = try_zeroed::<u32>("lengths of rows", dofs * owned)?;
-    space.for_each(lengths.par_chunks_mut(dofs * ROWS).enumerate(), |(task, lengths)| {
-        for (node, lengths) in (task * ROWS..).zip(lengths.chunks_exact_mut(dofs)) {
-            lengths.fill(length(node) as u32);
-        }
-    });
-    let row_map = offsets(space, &lengths)?;
-    let nnz = row_map[dofs * owned] as usize;
-    let (mut entries, mut values) = (try_zeroed("columns", nnz)?, try_zeroed::<f64>("weights", nnz)?);
-    let ends = || (0..=owned.div_ceil(ROWS)).map(|task| row_map[dofs * owned.min(task * ROWS)] as usize);
-    let pieces = split_at(&mut entries, ends()).into_par_iter().zip(split_at(&mut values, ends()));
-    space.for_each(pieces.enumerate(), |(task, (mut entries, mut values))| {
-        for node in task * ROWS..owned.min((task + 1) * ROWS) {
-            let length = lengths[dofs * node] as usize;
-            let (of_row, weights);
-            (of_row, entries) = entries.split_at_mut(dofs * length);
-            (weights, values) = values.split_at_mut(dofs * length);
-            let mut at = 0;
-            visit(rows, columns, stencils, node, |column, weight| {
-                for dof in 0..dofs {
-                    of_row[dof * length + at] = column * dofs as LocalOrdinal + dof as LocalOrdinal;
-                    weights[dof * length + at] = weight;
-                }
-                at += 1;
-            });
-        }
-    });
-    let graph = CrsGraph::trusted(row_map, entries, dofs * columns.map.local_count());
-    CrsMatrix::new(Arc::new(graph), values)
+    match comm {
+        Some(comm) => agree(comm, Columns::new(comm, meshes, stencils).and_then(make)),
+        None => Columns::own(meshes, stencils).and_then(make),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Error;
     use crate::comm::Solo;
     use crate::comm::ranks::on_ranks;
     use crate::element::ElementType;
@@ -213,28 +157,29 @@ mod tests {
 
     type Entries = BTreeMap<(u64, u64), f64>;
 
-    /// The entries of this rank's rows by global ids, and whether the map delivers the columns that the entries read.
+    /// The entries of this rank's rows by global ids, from products with unit vectors.
     fn entries(comm: &dyn Communicator, meshes: [&Mesh; 2], stencils: &[Stencil; 3], dofs: usize) -> Entries {
-        let (matrix, map) = grid_matrix(&Threads::new(2).unwrap(), comm, meshes, stencils, dofs).unwrap();
+        let threads = Threads::new(2).unwrap();
+        let (matrix, map) = threads.grid_matrix(Some(comm), meshes, stencils, dofs).unwrap();
         // Ids of the columns travel as values do.
         let [rows, columns] = meshes.map(|mesh| (0..mesh.map.owned_count() as u32).map(|node| mesh.global_node(node)));
         let mut ids = vec![f64::NAN; map.local_count()];
         let id = |node: u64, dof: usize| (node as usize * dofs + dof) as f64;
         columns.enumerate().for_each(|(at, node)| (0..dofs).for_each(|dof| ids[dofs * at + dof] = id(node, dof)));
         crate::comm::Halo::new(&Serial, comm, &map).unwrap().update(&Serial, &mut ids).unwrap();
-        let mut found = Entries::new();
-        for (row, node) in
-            rows.enumerate().flat_map(|(at, node)| (0..dofs).map(move |dof| (dofs * at + dof, id(node, dof))))
-        {
-            for at in matrix.graph().row_range(row) {
-                let column = ids[matrix.graph().entries()[at] as usize];
-                assert_eq!(found.insert((node as u64, column as u64), matrix.values()[at]), None);
-            }
+        let row_ids: Vec<f64> = rows.flat_map(|node| (0..dofs).map(move |dof| id(node, dof))).collect();
+        let (mut found, mut y) = (Entries::new(), vec![f64::NAN; row_ids.len()]);
+        for (column, column_id) in ids.into_iter().enumerate() {
+            let mut x = vec![0.0; map.local_count()];
+            x[column] = 1.0;
+            matrix.apply(&threads, &mut x, &mut y).unwrap();
+            let entries = row_ids.iter().zip(&y).filter(|(_, value)| **value != 0.0);
+            entries.for_each(|(row, &value)| assert_eq!(found.insert((*row as u64, column_id as u64), value), None));
         }
         found
     }
 
-    /// More rows than a task has: each interpolates linear functions, by entries that have the ids of the columns.
+    /// More rows than a task has: each interpolates linear functions.
     #[test]
     fn rows_of_several_tasks_interpolate_linear_functions() {
         let [fine, coarse] = [[33u64, 13, 11], [17, 7, 6]];
@@ -242,24 +187,34 @@ mod tests {
             let spec = BoxSpec::unit(nodes, CoordinateMap::None).unwrap();
             Mesh::of_elements(&Solo, ElementType::Hex8, &BoxPart::new(&spec, 0, 1).unwrap()).unwrap()
         });
-        assert!(rows.map.owned_count() > ROWS);
+        assert!(rows.map.owned_count() > 4096);
         let stencils = [0, 1, 2].map(|axis| Stencil::linear(fine[axis], coarse[axis]));
         let value = |nodes: [u64; 3], id: u64| {
             let at = IndexBox::whole(nodes).at(id);
             (0..3).map(|axis| [1.0, -3.0, 7.0][axis] * at[axis] as f64 / (nodes[axis] - 1) as f64).sum::<f64>()
         };
-        let mut images: BTreeMap<u64, f64> = BTreeMap::new();
-        for ((row, column), weight) in entries(&Solo, [&rows, &columns], &stencils, 1) {
-            *images.entry(row).or_default() += weight * value(coarse, column);
+        let (matrix, _) = Serial.grid_matrix(Some(&Solo), [&rows, &columns], &stencils, 1).unwrap();
+        let mut x: Vec<f64> = (0..columns.map.owned_count() as u64).map(|id| value(coarse, id)).collect();
+        let mut y = vec![f64::NAN; rows.map.owned_count()];
+        assert!(
+            matrix.apply(&Serial, &mut x[1..], &mut y).is_err() && matrix.apply(&Serial, &mut x, &mut y[1..]).is_err()
+        );
+        matrix.apply(&Serial, &mut x, &mut y).unwrap();
+        for (row, image) in y.into_iter().enumerate() {
+            let expected = value(fine, row as u64);
+            assert!((image - expected).abs() < 1e-13, "row {row}: {image}, {expected}");
         }
-        assert_eq!(images.len(), rows.map.owned_count());
-        for (row, image) in images {
-            assert!((image - value(fine, row)).abs() < 1e-13, "row {row}: {image}, {}", value(fine, row));
-        }
+        // Along an axis 17 rows have one entry and 16 have two, and so on; 11 rows are on 6 columns.
+        assert_eq!(matrix.entries(), 49 * 19 * 16);
         for axis in 0..3 {
             let of_another = |at| Stencil::linear(fine[at], coarse[at] + u64::from(at == axis));
-            let refused = Columns::new(&Solo, [&rows, &columns], &[0, 1, 2].map(of_another)).map(drop);
-            assert!(matches!(refused, Err(Error::Shape { array: "stencils", .. })), "axis {axis}: {refused:?}");
+            let stencils = [0, 1, 2].map(of_another);
+            let refused = [Some(&Solo as &dyn Communicator), None]
+                .map(|comm| Serial.grid_matrix(comm, [&rows, &columns], &stencils, 1).map(drop));
+            assert!(
+                refused.iter().all(|refused| matches!(refused, Err(Error::Shape { array: "stencils", .. }))),
+                "axis {axis}: {refused:?}"
+            );
         }
     }
 

@@ -3,14 +3,16 @@
 //! Corners of an element go around the bottom and then around the top, as [`Mesh`] says. Meanwhile generation reads a
 //! table of 4 bytes per node: grid position -> local node.
 
-use super::grid_matrix::grid_matrix;
+use super::grid_columns::positions;
+use super::grid_matrix::{GridMatrix, grid_matrix};
+use super::grid_product::product;
 use super::point::{faces_of, number_of};
 use super::{BoxPart, ElemNode, Face, Mesh, MeshSpace, Stencil};
 use crate::comm::{Communicator, Map};
 use crate::element::ElementType;
 use crate::error::{check_at_least, check_length};
-use crate::space::{Threads, try_zeroed};
-use crate::sparse::CrsMatrix;
+use crate::space::{HostMemory, Threads, try_zeroed};
+use crate::sparse::Operator;
 use crate::{Error, LocalOrdinal, Result, element};
 use rayon::prelude::*;
 
@@ -42,12 +44,24 @@ impl MeshSpace for Threads {
 
     fn grid_matrix(
         &self,
-        comm: &dyn Communicator,
+        comm: Option<&dyn Communicator>,
         meshes: [&Mesh; 2],
         stencils: &[Stencil; 3],
         dofs: usize,
-    ) -> Result<(CrsMatrix, Map)> {
-        grid_matrix(self, comm, meshes, stencils, dofs)
+    ) -> Result<(GridMatrix<HostMemory>, Map)> {
+        grid_matrix(
+            self,
+            comm,
+            meshes,
+            (stencils, dofs),
+            |rows| positions(self, rows),
+            |columns, range| columns.numbers(range),
+        )
+    }
+
+    fn grid_product(&self, matrix: &GridMatrix<HostMemory>, x: &[f64], y: &mut [f64]) -> Result<()> {
+        product(self, matrix, x, &mut y[..Operator::<Threads>::rows(matrix)]);
+        Ok(())
     }
 
     fn check_inside(&self, mesh: &Mesh) -> Result<()> {

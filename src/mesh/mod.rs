@@ -35,7 +35,9 @@ mod coordinate_map;
 mod cuda;
 mod elem_node;
 mod element_part;
+mod grid_columns;
 mod grid_matrix;
+mod grid_product;
 mod host;
 mod index_box;
 #[cfg(feature = "cuda")]
@@ -59,6 +61,7 @@ pub use box_part::{BoxPart, BoxParts, PartNeighbour};
 pub use box_spec::{BoxSpec, nodes_for_ranks};
 pub use coordinate_map::CoordinateMap;
 pub use elem_node::ElemNode;
+pub use grid_matrix::GridMatrix;
 pub use index_box::IndexBox;
 #[cfg(feature = "cuda")]
 pub(crate) use kernel_files::KERNEL_FILES;
@@ -76,7 +79,6 @@ pub use vtu::{Vtu, VtuField, check_vtu};
 use crate::comm::{Communicator, Map};
 use crate::error::{check_at_least, check_length};
 use crate::space::{Array, ExecutionSpace, MemorySpace, Slice};
-use crate::sparse::CrsMatrix;
 use crate::{LocalOrdinal, Result};
 
 /// An execution space that makes the tables of a box and works on them.
@@ -154,18 +156,30 @@ pub trait MeshSpace: ExecutionSpace {
     fn set_nodes(&self, nodes: &[LocalOrdinal], values: &[f64], vector: &mut Slice<Self, f64>) -> Result<()>;
 
     /// Makes this rank's rows of the matrix of three stencils between two meshes of one box, rows and columns, for `dofs` interleaved
-    /// unknowns per node; and the map of its columns. Collective. The host computes it, 12 bytes per entry.
+    /// unknowns per node; and the map of its columns, with ghosts. Without a communicator the rows are all those of the box, the columns
+    /// this rank's own nodes of a mesh that ranks share. Collective with one.
     ///
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) for stencils of other grids, [`Error::OutOfMemory`](crate::Error::OutOfMemory), on one rank with
     /// [`Error::Elsewhere`](crate::Error::Elsewhere) on all others.
     fn grid_matrix(
         &self,
-        comm: &dyn Communicator,
+        comm: Option<&dyn Communicator>,
         meshes: [&Mesh<Self::Memory>; 2],
         stencils: &[Stencil; 3],
         dofs: usize,
-    ) -> Result<(CrsMatrix<f64, Self::Memory>, Map)>;
+    ) -> Result<(GridMatrix<Self::Memory>, Map)>;
+
+    /// Computes y = A x with such a matrix for vectors of at least its columns and rows: reads and writes each once beside its tables.
+    ///
+    /// # Errors
+    /// The failure of a device.
+    fn grid_product(
+        &self,
+        matrix: &GridMatrix<Self::Memory>,
+        x: &Slice<Self, f64>,
+        y: &mut Slice<Self, f64>,
+    ) -> Result<()>;
 
     /// Returns 1 for each node, owned and ghost, that lies on one of the faces, and 0 for the others, `[node]`.
     ///

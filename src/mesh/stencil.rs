@@ -21,6 +21,12 @@ impl Stencil {
         Stencil { rows: (0..rows).map(of_row).collect(), columns }
     }
 
+    /// Keeps the values at every `step`-th of so many points, from `first` on, and clears the others.
+    pub fn every(points: u64, step: u64, first: u64) -> Self {
+        let of_row = |row: u64| if row % step == first { vec![(row, 1.0)] } else { Vec::new() };
+        Stencil { rows: (0..points).map(of_row).collect(), columns: points }
+    }
+
     /// Drops the entries of rows and of columns at those ends that are named: at the low and the high one.
     pub fn without_ends(mut self, ends: [bool; 2]) -> Self {
         let last = self.rows.len() - 1;
@@ -46,16 +52,17 @@ impl Stencil {
         Stencil { rows, columns: self.rows.len() as u64 }
     }
 
-    /// Offsets of the rows, columns, and weights.
-    #[cfg(feature = "cuda")]
-    pub(super) fn lists(&self) -> (Vec<u32>, Vec<u32>, Vec<f64>) {
-        let entries = || self.rows.iter().flatten();
-        let mut offsets = vec![0];
-        offsets.extend(self.rows.iter().scan(0, |end, row| {
-            *end += row.len() as u32;
-            Some(*end)
-        }));
-        (offsets, entries().map(|entry| entry.0 as u32).collect(), entries().map(|entry| entry.1).collect())
+    /// Offsets of some rows, and the columns, from the first of a range on, and weights of their entries in the range.
+    pub(super) fn lists(&self, rows: Range<u64>, columns: Range<u64>) -> (Vec<u32>, Vec<u32>, Vec<f64>) {
+        let (mut offsets, mut indices, mut weights) = (vec![0], Vec::new(), Vec::new());
+        for row in &self.rows[rows.start as usize..rows.end as usize] {
+            for &(column, weight) in row.iter().filter(|entry| columns.contains(&entry.0)) {
+                indices.push((column - columns.start) as u32);
+                weights.push(weight);
+            }
+            offsets.push(indices.len() as u32);
+        }
+        (offsets, indices, weights)
     }
 
     /// The columns of some rows, as a range; empty where they have none.
@@ -89,6 +96,12 @@ mod tests {
                 assert_eq!(dense(&stencil, i, j), dense(&back, j, i));
             }
         }
+    }
+
+    #[test]
+    fn every_third_value_is_kept() {
+        let rows = [vec![], vec![(1, 1.0)], vec![], vec![], vec![(4, 1.0)]];
+        assert_eq!(Stencil::every(5, 3, 1), Stencil { rows: rows.to_vec(), columns: 5 });
     }
 
     #[test]

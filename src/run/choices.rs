@@ -5,7 +5,8 @@ use super::forecast::{Choices, Forecast, Sizes};
 use super::meshes::{CoarseBox, coarse_boxes};
 use super::problem::{Case, expected};
 use super::{Deck, Job, vtk};
-use crate::mesh::{BoxPart, Stencil};
+use crate::element::ElementType;
+use crate::mesh::BoxPart;
 use crate::solve::{Hierarchy, Level, SmoothedAggregation, Sweeps};
 use crate::sparse::RowShape;
 
@@ -39,23 +40,24 @@ pub(super) fn forecast<S: Job>(
             Level::<S>::bytes(rows) + SmoothedAggregation::<S>::bytes(rows, entries) + coarsest
         }
         _ if deck.has_matrix() => Level::<S>::bytes(rows),
-        // Its diagonal is probed: five vectors, a colour, and three copies of the diagonal.
-        _ => Level::<S>::bytes(rows) + 65 * sizes.columns(),
+        // Its diagonal is probed: five vectors, numbers of nodes, and for several components a copy of one.
+        _ => Level::<S>::bytes(rows) + 56 * sizes.columns(),
     };
-    let (mut finer, mut rows) = (*part.spec(), sizes.rows());
+    let (mut points, mut rows) = (part.used().count(), sizes.rows());
     let (mut shared, boxes) = (ranks, coarse_boxes(deck, part.spec(), ranks));
     for &CoarseBox { spec, element, ranks } in &boxes {
         let Ok(part) = BoxPart::new(&spec, rank % ranks, ranks) else { break };
         let (sizes, _, of_level) = of_part(&part, element, Operator::Assembled);
-        let entries = |axis: usize| Stencil::linear(finer.nodes()[axis], spec.nodes()[axis]).entries() as f64;
-        let entries = rows as f64 * (0..3).map(|axis| entries(axis) / finer.nodes()[axis] as f64).product::<f64>();
-        // Interpolation, its transpose, and of unknowns to the coarser box: one entry or a few per row there.
-        levels += of_level.peak() + 24 * entries as u64 + 8 * (rows + sizes.rows()) + 36 * sizes.rows();
+        // Numbers for interpolation, its transpose, and of unknowns to the coarser box; boxes of hexahedra on one rank need none.
+        let is_numbered = shared > 1 || deck.mesh.element != ElementType::Hex8;
+        let tables = if is_numbered { 12 * (points + part.used().count()) } else { 0 };
+        // The finer unknowns, with room for ghosts, and vectors of the coarser box.
+        levels += of_level.peak() + tables + 8 * rows + 36 * sizes.rows();
         if ranks < shared {
             // Twice, of residuals and of unknowns: the parts of all ranks, and a matrix of ones.
             levels += 2 * 48 * sizes.rows();
         }
-        (finer, rows, shared) = (spec, sizes.rows(), ranks);
+        (points, rows, shared) = (part.used().count(), sizes.rows(), ranks);
     }
     if let Some(last) = boxes.last() {
         let all = case.model.dofs() as u64 * last.spec.node_count();

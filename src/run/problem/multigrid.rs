@@ -12,15 +12,15 @@ use super::input::ProblemInput;
 use super::linear::Linear;
 use crate::Result;
 use crate::blas::Collective;
-use crate::comm::{Halo, Links, Map, agree};
+use crate::comm::{Halo, Links, agree};
 use crate::graph;
-use crate::mesh::{Face, Mesh, Stencil};
+use crate::mesh::{Face, GridMatrix, Mesh, Stencil};
 use crate::run::Job;
 use crate::run::cost::Cost;
 use crate::run::deck::Preconditioning;
 use crate::run::report::LevelReport;
 use crate::solve::{Cycle, DistributedMatrix, DistributedOperator, Hierarchy, Level, Smoothing, Transfer};
-use crate::space::{Array, MemorySpace, Slice};
+use crate::space::{Array, ExecutionSpace, MemorySpace, Slice};
 use crate::sparse::Operator;
 
 /// Seed of the vector from which eigenvalues are estimated.
@@ -34,13 +34,16 @@ pub(super) struct OnMesh<'a, S: Job> {
     pub(super) unknowns: Array<S, f64>,
     residual: Array<S, f64>,
     /// Interpolates the unknowns of the next finer box, where the matrix depends on them; with room for these, and their number.
-    sampling: Option<(DistributedMatrix<S>, Array<S, f64>, usize)>,
+    sampling: Option<(Between<S>, Array<S, f64>, usize)>,
 }
+
+/// The levels of boxes.
+pub(super) type BoxHierarchy<S> = Hierarchy<S, GridMatrix<<S as ExecutionSpace>::Memory>>;
 
 /// The levels of a problem.
 pub(super) struct Multigrid<'a, S: Job> {
     pub(super) coarse: Vec<OnMesh<'a, S>>,
-    pub(super) hierarchy: Hierarchy<S>,
+    pub(super) hierarchy: BoxHierarchy<S>,
     /// Exchanges the ghosts of the finest level within a cycle.
     halo: Halo<S>,
 }
@@ -55,43 +58,47 @@ fn sharing<'l, S: Job>(links: &'l Links<'l, S>, mesh: &Mesh<S::Memory>) -> &'l L
     if is_whole(mesh) { links.alone() } else { links }
 }
 
+/// A matrix between the grid points of two boxes.
+type Between<S> = DistributedMatrix<S, GridMatrix<<S as ExecutionSpace>::Memory>>;
+
 /// Makes the matrix of stencils between two meshes, rows and columns. Where the ranks share the columns and each has all rows, each multiplies
 /// by its columns and all add the products.
 fn between<S: Job>(
     fine: &Discrete<'_, S>,
     [rows, columns]: [&Mesh<S::Memory>; 2],
     stencil: impl Fn(usize) -> Stencil,
-) -> Result<DistributedMatrix<S>> {
+) -> Result<Between<S>> {
     let (space, links, dofs) = (fine.space, fine.input.links, fine.case.model.dofs());
-    let stencils = [0, 1, 2].map(stencil);
+    let (meshes, stencils) = ([rows, columns], [0, 1, 2].map(stencil));
     if is_whole(rows) && !is_whole(columns) {
-        let transposed = stencils.each_ref().map(Stencil::transposed);
-        let of_columns = space.grid_matrix(links.alone().comm(), [columns, rows], &transposed, dofs);
-        let matrix = agree(links.comm(), of_columns.and_then(|(matrix, _)| space.transpose(&matrix)))?;
-        let (own, whole) = (matrix.graph().columns(), matrix.graph().rows());
-        let map = agree(links.comm(), Map::new(own as u64, own, Vec::new()))?;
-        return DistributedMatrix::gathered(space, links, (matrix, &map), 0, whole);
+        let (matrix, map) = agree(links.comm(), space.grid_matrix(None, meshes, &stencils, dofs))?;
+        let (all, used) = (dofs * rows.map.owned_count(), GridMatrix::rows_with_entries(meshes, &stencils, dofs));
+        return DistributedMatrix::gathered(space, links, (matrix, &map), (0, all), Ok(used));
     }
     let on = sharing(links, columns);
-    let (matrix, map) = agree(links.comm(), space.grid_matrix(on.comm(), [rows, columns], &stencils, dofs))?;
+    let (matrix, map) = agree(links.comm(), space.grid_matrix(Some(on.comm()), meshes, &stencils, dofs))?;
     agree(links.comm(), DistributedMatrix::new(space, on, (matrix, &map)))
 }
 
 /// Makes the transfers between two meshes.
-fn transfer<S: Job>(fine: &Discrete<'_, S>, finer: &Mesh<S::Memory>, coarser: &Mesh<S::Memory>) -> Result<Transfer<S>> {
+fn transfer<S: Job>(
+    fine: &Discrete<'_, S>,
+    finer: &Mesh<S::Memory>,
+    coarser: &Mesh<S::Memory>,
+) -> Result<Transfer<S, GridMatrix<S::Memory>>> {
     const ENDS: [[Face; 2]; 3] = [[Face::XMin, Face::XMax], [Face::YMin, Face::YMax], [Face::ZMin, Face::ZMax]];
     let fixed = fine.case.fixed_faces();
     let interpolation = |axis: usize| {
         let [rows, columns] = [finer, coarser].map(|mesh| mesh.spec().nodes()[axis]);
         Stencil::linear(rows, columns)
     };
-    Ok(Transfer {
-        prolongation: between(fine, [finer, coarser], interpolation)?,
-        // Residuals vanish at fixed nodes, and so do the corrections there that this matrix's transpose would interpolate.
-        restriction: between(fine, [coarser, finer], |axis| {
-            interpolation(axis).without_ends(ENDS[axis].map(|face| fixed.contains(&face))).transposed()
-        })?,
-    })
+    let prolongation = between(fine, [finer, coarser], interpolation)?;
+    // Residuals vanish at fixed nodes, and so do the corrections there that this matrix's transpose would interpolate.
+    let restriction = between(fine, [coarser, finer], |axis| {
+        interpolation(axis).without_ends(ENDS[axis].map(|face| fixed.contains(&face))).transposed()
+    })?;
+    let entries = prolongation.matrix().entries() + restriction.matrix().entries();
+    Ok(Transfer { prolongation, restriction, entries })
 }
 
 /// Nodes per edge above which the boundary hardly shows in the largest eigenvalue of D^-1 A.
@@ -130,7 +137,7 @@ impl<'a, S: Job> OnMesh<'a, S> {
                 let [rows, columns] = spacing(axis);
                 Stencil::linear(rows, columns)
             })?;
-            let room = agree(comm, space.zeros(sampling.matrix().graph().columns()))?;
+            let room = agree(comm, space.zeros(Operator::<S>::columns(sampling.matrix())))?;
             Some((sampling, room, discrete.case.model.dofs() * finer.map.owned_count()))
         };
         let (rows, columns) = (discrete.map().owned_count(), discrete.map().local_count());
@@ -178,7 +185,7 @@ impl<'a, S: Job> Multigrid<'a, S> {
         let all: Vec<&Mesh<S::Memory>> = [*mesh].into_iter().chain(*meshes).collect();
         let pairs = all.iter().zip(*meshes);
         let coarse = pairs.map(|(finer, mesh)| OnMesh::new(fine, finer, mesh)).collect::<Result<Vec<_>>>()?;
-        let mut levels: Vec<Level<S>> = Vec::new();
+        let mut levels: Vec<Level<S, GridMatrix<S::Memory>>> = Vec::new();
         let matrices = [linear].into_iter().chain(coarse.iter().map(|coarse| &coarse.linear));
         for (at, linear) in matrices.enumerate() {
             let below = meshes.get(at).map(|coarser| transfer(fine, all[at], coarser)).transpose()?;
@@ -212,7 +219,7 @@ impl<'a, S: Job> Multigrid<'a, S> {
         &mut self,
         fine: &Discrete<'a, S>,
         linear: &Linear<S>,
-        work: impl FnOnce(&mut Cycle<'_, S>) -> Result<R>,
+        work: impl FnOnce(&mut Cycle<'_, S, GridMatrix<S::Memory>>) -> Result<R>,
     ) -> Result<R> {
         let Multigrid { coarse, hierarchy, halo } = self;
         let mut parts = vec![(fine, linear, halo)];
@@ -235,7 +242,7 @@ impl<S: Job> Multigrid<'_, S> {
 }
 
 /// Adds the work of levels whose products move these bytes and have these entries.
-pub(super) fn work<S: Job>(levels: &[Level<S>], products: impl Iterator<Item = [u64; 2]>) -> Cost {
+pub(super) fn work<S: Job, A: Operator<S>>(levels: &[Level<S, A>], products: impl Iterator<Item = [u64; 2]>) -> Cost {
     let mut cost = Cost::default();
     for (level, [bytes, entries]) in levels.iter().zip(products) {
         let (bytes, flops) = level.work(bytes, entries);
@@ -259,7 +266,11 @@ pub(super) fn assemble<S: Job>(coarse: &mut [OnMesh<'_, S>], unknowns: &Slice<S,
 }
 
 /// Prepares the smoothers of the coarsest levels, which have these matrices, and with `inverts` the last level.
-pub(super) fn prepare<S: Job>(hierarchy: &mut Hierarchy<S>, parts: Vec<Part<'_, '_, S>>, inverts: bool) -> Result<()> {
+pub(super) fn prepare<S: Job>(
+    hierarchy: &mut BoxHierarchy<S>,
+    parts: Vec<Part<'_, '_, S>>,
+    inverts: bool,
+) -> Result<()> {
     let Some((first, ..)) = parts.first() else { return Ok(()) };
     let (space, links, finer) = (first.space, first.input.links, hierarchy.levels.len() - parts.len());
     for ((discrete, linear, _), level) in parts.iter().zip(&mut hierarchy.levels[finer..]) {

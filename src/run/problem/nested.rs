@@ -3,12 +3,12 @@
 
 use super::discrete::{Discrete, Marks};
 use super::linear::Linear;
-use super::multigrid::{self, Multigrid, OnMesh};
+use super::multigrid::{self, BoxHierarchy, Multigrid, OnMesh};
 use crate::blas::Collective;
 use crate::comm::{agree, failing};
 use crate::run::Job;
 use crate::solve::{
-    CgParams, CgWorkspace, Hierarchy, LinearSystem, NewtonInfo, NewtonParams, NonlinearProblem, SolveInfo, cg, newton,
+    CgParams, CgWorkspace, LinearSystem, NewtonInfo, NewtonParams, NonlinearProblem, SolveInfo, cg, newton,
 };
 use crate::space::{Array, MemorySpace, Slice};
 use crate::{Error, Result};
@@ -23,7 +23,7 @@ const SOLVES: CgParams = CgParams::new(1e-3, 200);
 /// The problem on a coarse box, with all coarser ones.
 pub(super) struct OnBox<'m, 'a, S: Job> {
     pub(super) boxes: &'m mut [OnMesh<'a, S>],
-    pub(super) hierarchy: &'m mut Hierarchy<S>,
+    pub(super) hierarchy: &'m mut BoxHierarchy<S>,
     pub(super) workspace: CgWorkspace<S>,
     /// Whether the last level is inverted before the next solve.
     pub(super) inverts: bool,
@@ -131,7 +131,7 @@ fn tolerated(improved: Result<bool>) -> Result<bool> {
 fn add_interpolated<S: Job>(
     discrete: &Discrete<'_, S>,
     linear: &Linear<S>,
-    hierarchy: &mut Hierarchy<S>,
+    hierarchy: &mut BoxHierarchy<S>,
     (at, coarse): (usize, &Slice<S, f64>),
     x: &mut Slice<S, f64>,
 ) -> Result<()> {

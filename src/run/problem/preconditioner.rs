@@ -12,6 +12,7 @@ use crate::run::deck::Preconditioning;
 use crate::run::report::LevelReport;
 use crate::solve::{Cycle, Preconditioner, SolveInfo};
 use crate::space::{Array, MemorySpace, Slice};
+use crate::sparse::Operator;
 
 /// A preconditioner of any kind.
 pub(super) enum Levels<'a, S: Job> {
@@ -106,16 +107,17 @@ impl<'a, S: Job> Levels<'a, S> {
         let (r, z) = (S::Memory::slice_mut(&mut r), S::Memory::slice_mut(&mut z));
         fine.scatter_by_id(SEED, r)?;
         let mut visited = Vec::new();
-        let twice = |cycle: &mut Cycle<'_, S>| {
-            cycle.apply_visiting(space, n, r, z, &mut |_| Ok(()))?;
-            cycle.apply_visiting(space, n, r, z, &mut |level| {
-                visited.push((level, space.mark()?));
-                Ok(())
-            })
+        let mut visit = |level| {
+            visited.push((level, space.mark()?));
+            Ok(())
         };
         match self {
-            Levels::Boxes(multigrid) => multigrid.with_cycle(fine, linear, twice)?,
-            Levels::Aggregates(aggregates) => aggregates.with_cycle(fine, linear, twice)?,
+            Levels::Boxes(multigrid) => {
+                multigrid.with_cycle(fine, linear, |cycle| twice(cycle, space, (n, r, z), &mut visit))?
+            }
+            Levels::Aggregates(aggregates) => {
+                aggregates.with_cycle(fine, linear, |cycle| twice(cycle, space, (n, r, z), &mut visit))?
+            }
             Levels::Sweeps(sweeps) => {
                 let sweeps = sweeps.preconditioner()?;
                 sweeps.apply(space, n, r, z)?;
@@ -127,6 +129,17 @@ impl<'a, S: Job> Levels<'a, S> {
         add_times(&mut levels, &visited, |before, after| space.between(before, after))?;
         Ok(levels)
     }
+}
+
+/// Applies a cycle twice, the second time visiting the levels.
+fn twice<S: Job, A: Operator<S>>(
+    cycle: &mut Cycle<'_, S, A>,
+    space: &S,
+    (n, r, z): (usize, &Slice<S, f64>, &mut Slice<S, f64>),
+    visit: &mut dyn FnMut(usize) -> Result<()>,
+) -> Result<()> {
+    cycle.apply_visiting(space, n, r, z, &mut |_| Ok(()))?;
+    cycle.apply_visiting(space, n, r, z, visit)
 }
 
 /// Adds the time from each visit to the next one to the level that is visited.

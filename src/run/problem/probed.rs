@@ -8,11 +8,12 @@
 //! vectors as an element has nodes. Hosts and GPUs use the element kernels of the products, on any number of ranks.
 
 use super::discrete::Discrete;
+use crate::Result;
 use crate::comm::agree;
+use crate::mesh::{IndexBox, Stencil};
 use crate::run::Job;
 use crate::space::{Array, MemorySpace, Slice};
 use crate::sparse::Operator;
-use crate::{LocalOrdinal, Result};
 
 /// Overwrites the first items of `inverse` with the reciprocals of the diagonal of this rank's operator, 1 at fixed unknowns. All ranks call
 /// it together.
@@ -24,38 +25,42 @@ pub(super) fn inverse_diagonal<S: Job>(
     operator: &dyn Operator<S>,
     inverse: &mut Slice<S, f64>,
 ) -> Result<()> {
-    agree(discrete.input.links.comm(), reciprocals_of(discrete, operator, inverse))
-}
-
-fn reciprocals_of<S: Job>(
-    discrete: &Discrete<'_, S>,
-    operator: &dyn Operator<S>,
-    inverse: &mut Slice<S, f64>,
-) -> Result<()> {
     let (space, mesh, dofs) = (discrete.space, discrete.input.mesh, discrete.case.model.dofs());
-    let (rows, nodes, edge) = (operator.rows(), mesh.spec().nodes(), mesh.element.degree() as u64 + 1);
-    let host = space.host()?;
-    let colours = host.map(operator.columns() / dofs, |node| {
-        let id = mesh.global_node(node as LocalOrdinal);
-        let index = [id % nodes[0], id / nodes[0] % nodes[1], id / nodes[0] / nodes[1]].map(|index| index % edge);
-        ((index[2] * edge + index[1]) * edge + index[0]) as u8
-    })?;
-    let mut x: Array<S, f64> = space.zeros(operator.columns())?;
-    let [mut y, zero, mut found, mut all]: [Array<S, f64>; 4] =
-        [space.zeros(rows)?, space.zeros(rows)?, space.zeros(rows)?, space.zeros(rows)?];
-    let all_colours = 0..edge.pow(3) as u8;
-    for (colour, component) in all_colours.flat_map(|colour| (0..dofs).map(move |component| (colour, component))) {
-        let is_probed = |at: usize| colours[at / dofs] == colour && at % dofs == component;
-        let ones = host.map(operator.columns(), |at| f64::from(u8::from(is_probed(at))))?;
-        space.overwrite(&ones, &mut x)?;
-        let [x, y, found] = [&mut x, &mut y, &mut found].map(S::Memory::slice_mut);
-        operator.apply(space, x, y)?;
-        // all += x y, item by item.
-        let zero = S::Memory::slice(&zero);
-        space.relax(rows, [0.0, -1.0], x, zero, Some(&*y), found, S::Memory::slice_mut(&mut all))?;
+    let (links, rows, columns) = (discrete.input.links, operator.rows(), operator.columns());
+    let (nodes, edge) = (mesh.spec().nodes(), mesh.element.degree() as u64 + 1);
+    let vectors = || {
+        let [x, ones]: [Array<S, f64>; 2] = [space.zeros(columns)?, space.zeros(columns)?];
+        let [y, found, zero]: [Array<S, f64>; 3] = [space.zeros(rows)?, space.zeros(rows)?, space.zeros(rows)?];
+        Ok((x, ones, y, found, zero))
+    };
+    let cleared = space.fill(rows, 0.0, inverse).and_then(|()| vectors());
+    let (mut x, mut ones, mut y, mut found, zero) = agree(links.comm(), cleared)?;
+    let mut halo = agree(links.comm(), links.halo(space, discrete.map()))?;
+    let [x, ones, y, found] = [&mut x, &mut ones, &mut y, &mut found].map(S::Memory::slice_mut);
+    for component in 0..dofs {
+        agree(links.comm(), set_component(space, ones, [columns, dofs, component]))?;
+        for colour in IndexBox::whole([edge; 3]).iter() {
+            let stencils = [0, 1, 2].map(|axis| Stencil::every(nodes[axis], edge, colour[axis]));
+            let kept = space.grid_matrix(None, [mesh, mesh], &stencils, dofs);
+            agree(links.comm(), kept.and_then(|(kept, _)| kept.apply(space, ones, x)))?;
+            halo.update(space, x)?;
+            // inverse += x y, item by item.
+            let zero = S::Memory::slice(&zero);
+            let applied = operator.apply(space, x, y);
+            let added = applied.and_then(|()| space.relax(rows, [0.0, -1.0], x, zero, Some(&*y), found, inverse));
+            agree(links.comm(), added)?;
+        }
     }
     // As of a matrix: CG finds a diagonal that is not positive.
-    let diagonal = space.download(&all)?;
-    let made = space.upload(&host.map(rows, |row| diagonal[row].recip())?)?;
-    space.copy(rows, S::Memory::slice(&made), inverse)
+    agree(links.comm(), space.reciprocals(rows, inverse))
+}
+
+/// Overwrites the items of a component of interleaved unknowns with 1, the others with 0.
+fn set_component<S: Job>(space: &S, vector: &mut Slice<S, f64>, [count, dofs, component]: [usize; 3]) -> Result<()> {
+    if dofs == 1 {
+        return space.fill(count, 1.0, vector);
+    }
+    let ones = space.host()?.map(count, |at| f64::from(u8::from(at % dofs == component)))?;
+    let ones = space.upload(&ones)?;
+    space.copy(count, S::Memory::slice(&ones), vector)
 }

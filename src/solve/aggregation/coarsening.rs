@@ -90,17 +90,20 @@ impl<S: Aggregate> Coarsening<S> {
         let mut coarsening = Coarsening { prolongator, products, a_p, r_a_p, empty, gathered: None };
         let unknowns = coarse.1.global_count();
         if comm.size() == 1 || !gathers(unknowns, comm.size()) {
+            let entries = p.graph().nnz() + r.graph().nnz();
             let [prolongation, restriction] = [(p, map), (r, fine.map)]
                 .map(|(rows, map)| agree(comm, DistributedMatrix::new(space, links, (rows, &map))));
-            let transfer = Transfer { prolongation: prolongation?, restriction: restriction? };
+            let transfer = Transfer { prolongation: prolongation?, restriction: restriction?, entries };
             return Ok(Coarser { coarsening, transfer, is_whole: false, coarse, near_null });
         }
         let (unknowns, first) = (unknowns as usize, numbering.first() * width as u64);
-        let restriction = DistributedMatrix::gathered(space, links, (r, &fine.map), first, unknowns)?;
+        let entries = p.graph().nnz() + r.graph().nnz();
+        let used = with_entries(space, &r);
+        let restriction = DistributedMatrix::gathered(space, links, (r, &fine.map), (first, unknowns), used)?;
         let map = agree(comm, Map::new(unknowns as u64, unknowns, Vec::new()))?;
         let prolongation = with_global_columns(space, p, (&columns, width), unknowns)
             .and_then(|p| DistributedMatrix::new(space, links.alone(), (p, &map)));
-        let transfer = Transfer { prolongation: agree(comm, prolongation)?, restriction };
+        let transfer = Transfer { prolongation: agree(comm, prolongation)?, restriction, entries };
         let (own, whole) = Gathered::plan(space, comm, coarse.0, (&all, width))?;
         coarsening.gathered = Some(own);
         let near_null = gathered_vectors(space, comm, &near_null)?;
@@ -125,6 +128,13 @@ impl<S: Aggregate> Coarsening<S> {
         agree(comm, computed.and_then(|()| space.set_diagonal(empty, own)))?;
         gathered.as_ref().map_or(Ok(()), |gathered| gathered.refresh(space, comm, coarse))
     }
+}
+
+/// Lists the rows with entries.
+fn with_entries<S: Aggregate>(space: &S, matrix: &MatrixOf<S>) -> Result<Vec<LocalOrdinal>> {
+    let row_map = space.download(matrix.graph().row_map())?;
+    let rows = row_map.windows(2).zip(0..).filter(|(ends, _)| ends[0] < ends[1]);
+    Ok(rows.map(|(_, row)| row).collect())
 }
 
 /// Renumbers the columns of P, groups of `width` unknowns, by their global ids.

@@ -105,7 +105,7 @@ pub(super) fn spectrum<S: Aggregate>(
     let (comm, rows) = (links.comm(), a.graph().rows());
     let first = Numbering::new(comm, rows)?.first();
     let made = || {
-        let mut level = Level::of_sizes(space, [rows, a.graph().columns()], None, None)?;
+        let mut level: Level<S> = Level::of_sizes(space, [rows, a.graph().columns()], None, None)?;
         space.invert_diagonal(a, S::Memory::slice_mut(&mut level.inverse))?;
         space.random_start(first, S::Memory::slice_mut(&mut level.x))?;
         Ok(level)

@@ -7,19 +7,19 @@ use crate::Result;
 use crate::comm::{Links, Staging, agree};
 use crate::solve::Preconditioner;
 use crate::space::{MemorySpace, Slice};
-use crate::sparse::{Operator, Spmv};
+use crate::sparse::{MatrixOf, Operator, Spmv};
 
 /// The levels of a multigrid method, finest first, without their operators.
 #[derive(Debug)]
-pub struct Hierarchy<S: Staging> {
+pub struct Hierarchy<S: Staging, A = MatrixOf<S>> {
     /// The levels.
-    pub levels: Vec<Level<S>>,
+    pub levels: Vec<Level<S, A>>,
     /// The dense inverse of the last level, where there are several.
     bottom: Option<Bottom<S>>,
     smoothing: Smoothing,
 }
 
-impl<S: Staging + Spmv> Hierarchy<S> {
+impl<S: Staging + Spmv, A: Operator<S>> Hierarchy<S, A> {
     /// Joins levels. Of several levels the last is inverted. Collective.
     ///
     /// # Errors
@@ -27,7 +27,7 @@ impl<S: Staging + Spmv> Hierarchy<S> {
     pub fn new(
         space: &S,
         links: &Links<'_, S>,
-        levels: Vec<Level<S>>,
+        levels: Vec<Level<S, A>>,
         rows: usize,
         smoothing: Smoothing,
     ) -> Result<Self> {
@@ -122,34 +122,34 @@ impl<S: Staging + Spmv> Hierarchy<S> {
 
     /// Returns the cycle as a preconditioner of the first of these operators, finest first, each distributed: those of all levels, or of
     /// the coarsest ones.
-    pub fn cycle<'a>(&'a mut self, operators: Vec<&'a dyn Operator<S>>) -> Cycle<'a, S> {
+    pub fn cycle<'a>(&'a mut self, operators: Vec<&'a dyn Operator<S>>) -> Cycle<'a, S, A> {
         Cycle { hierarchy: self, operators }
     }
 }
 
 /// The levels of these operators, which are those of the coarsest.
-fn from<'l, S: Staging>(levels: &'l mut [Level<S>], operators: &[&dyn Operator<S>]) -> &'l mut [Level<S>] {
+fn from<'l, S: Staging, A>(levels: &'l mut [Level<S, A>], operators: &[&dyn Operator<S>]) -> &'l mut [Level<S, A>] {
     let finer = levels.len() - operators.len();
     &mut levels[finer..]
 }
 
 /// A V-cycle with its operators.
-pub struct Cycle<'a, S: Staging> {
-    hierarchy: &'a mut Hierarchy<S>,
+pub struct Cycle<'a, S: Staging, A = MatrixOf<S>> {
+    hierarchy: &'a mut Hierarchy<S, A>,
     operators: Vec<&'a dyn Operator<S>>,
 }
 
-impl<S: Staging> std::fmt::Debug for Cycle<'_, S> {
+impl<S: Staging, A> std::fmt::Debug for Cycle<'_, S, A> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Cycle").field("levels", &self.operators.len()).finish_non_exhaustive()
     }
 }
 
 /// Steps of the smoother. Without `continues` from x = 0.
-fn smooth<S: Staging + Spmv>(
+fn smooth<S: Staging + Spmv, A>(
     space: &S,
     operator: &dyn Operator<S>,
-    level: &mut Level<S>,
+    level: &mut Level<S, A>,
     b: Option<&Slice<S, f64>>,
     continues: bool,
 ) -> Result<()> {
@@ -168,7 +168,7 @@ fn smooth<S: Staging + Spmv>(
     Ok(())
 }
 
-impl<S: Staging + Spmv> Preconditioner<S> for Cycle<'_, S> {
+impl<S: Staging + Spmv, A: Operator<S>> Preconditioner<S> for Cycle<'_, S, A> {
     fn is_recordable(&self) -> bool {
         let Hierarchy { levels, bottom, .. } = &*self.hierarchy;
         levels.iter().all(Level::is_recordable)
@@ -186,7 +186,7 @@ impl<S: Staging + Spmv> Preconditioner<S> for Cycle<'_, S> {
     }
 }
 
-impl<S: Staging + Spmv> Cycle<'_, S> {
+impl<S: Staging + Spmv, A: Operator<S>> Cycle<'_, S, A> {
     /// Applies the cycle as a preconditioner, and calls `enter(level)` where the work of a level begins.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! A CRS matrix of any shape with the exchange of its columns.
+//! A matrix of any shape with the exchange of its columns.
 
 use super::gather::Gather;
 use crate::comm::{Halo, Links, Map, Staging, agree};
@@ -7,63 +7,58 @@ use crate::space::{ExecutionSpace, Slice};
 use crate::sparse::{MatrixOf, Operator, Spmv};
 use crate::{Error, GlobalOrdinal, LocalOrdinal, Result};
 
-/// This rank's rows of a matrix, whose columns are owned items and ghosts of a map.
+/// This rank's rows of a matrix, stored or not, whose columns are owned items and ghosts of a map.
 #[derive(Debug)]
-pub struct DistributedMatrix<S: ExecutionSpace + Staging> {
-    matrix: MatrixOf<S>,
+pub struct DistributedMatrix<S: ExecutionSpace + Staging, A = MatrixOf<S>> {
+    matrix: A,
     halo: Halo<S>,
     /// Makes the image whole on every rank.
     gather: Option<Gather<S>>,
 }
 
-impl<S: Staging + Spmv> DistributedMatrix<S> {
+impl<S: Staging + Spmv, A: Operator<S>> DistributedMatrix<S, A> {
     /// Joins rows with the exchange of the map of their columns. Collective.
     ///
     /// # Errors
     /// As [`Links::halo`].
-    pub fn new(space: &S, links: &Links<'_, S>, (matrix, map): (MatrixOf<S>, &Map)) -> Result<Self> {
+    pub fn new(space: &S, links: &Links<'_, S>, (matrix, map): (A, &Map)) -> Result<Self> {
         Ok(DistributedMatrix { matrix, halo: links.halo(space, map)?, gather: None })
     }
 
     /// As [`new`](Self::new), for a product that every rank stores in full, `whole` items. Row i of this rank adds to item `first` + i, also
-    /// where other ranks add to it. Collective.
+    /// where other ranks add to it. `used` lists the rows with entries. Collective.
     ///
     /// # Errors
     /// As [`new`](Self::new); [`Error::Shape`] for rows beyond `whole`, [`Error::OutOfMemory`], [`Error::TooLarge`].
     pub fn gathered(
         space: &S,
         links: &Links<'_, S>,
-        (matrix, map): (MatrixOf<S>, &Map),
-        first: GlobalOrdinal,
-        whole: usize,
+        (matrix, map): (A, &Map),
+        (first, whole): (GlobalOrdinal, usize),
+        used: Result<Vec<LocalOrdinal>>,
     ) -> Result<Self> {
-        let with_entries = || {
-            let end = usize::try_from(first).ok().and_then(|first| first.checked_add(matrix.graph().rows()));
-            let end = end.unwrap_or(usize::MAX);
-            if end > whole {
-                return Err(Error::length("DistributedMatrix::gathered", "matrix (last row)", end, whole));
-            }
-            let row_map = space.download(matrix.graph().row_map())?;
-            let rows = row_map.windows(2).zip(0..).filter(|(ends, _)| ends[0] < ends[1]);
-            Ok(rows.map(|(_, row)| row).collect::<Vec<LocalOrdinal>>())
+        let end = usize::try_from(first).ok().and_then(|first| first.checked_add(matrix.rows())).unwrap_or(usize::MAX);
+        let fits = if end <= whole {
+            used
+        } else {
+            Err(Error::length("DistributedMatrix::gathered", "matrix (last row)", end, whole))
         };
-        let used = agree(links.comm(), with_entries())?;
-        let gather = Gather::new(space, links, [matrix.graph().rows(), whole], first, used)?;
+        let gather = Gather::new(space, links, [matrix.rows(), whole], first, agree(links.comm(), fits)?)?;
         let made = agree(links.comm(), Self::new(space, links, (matrix, map)))?;
         Ok(DistributedMatrix { gather: Some(gather), ..made })
     }
 
     /// Computes y = A x over this rank's rows, or all where they are gathered. Refreshes the ghosts of x, which has room for those of the map.
-    /// Moves 12 bytes per entry; gathering sends 8 bytes per own row with entries to each other rank and moves 12 more per such row of any rank.
+    /// Moves the bytes of the matrix, of a stored one 12 per entry; gathering sends 8 bytes per own row with entries to each other rank and moves 12 more per such row of any rank.
     ///
     /// # Errors
     /// [`Error::Shape`] for short vectors; the failure of a device or of communication.
     pub fn apply(&mut self, space: &S, x: &mut Slice<S, f64>, y: &mut Slice<S, f64>) -> Result<()> {
         self.halo.update(space, x)?;
         match &mut self.gather {
-            None => space.spmv(&self.matrix, x, y),
+            None => self.matrix.apply(space, x, y),
             Some(gather) => {
-                space.spmv(&self.matrix, x, gather.own())?;
+                self.matrix.apply(space, x, gather.own())?;
                 gather.sum(space, y)
             }
         }
@@ -84,16 +79,16 @@ impl<S: Staging + Spmv> DistributedMatrix<S> {
 
     /// Returns the bytes that a product moves.
     pub(super) fn bytes(&self) -> usize {
-        Operator::<S>::bytes(&self.matrix) + self.gather.as_ref().map_or(0, Gather::bytes)
+        self.matrix.bytes() + self.gather.as_ref().map_or(0, Gather::bytes)
     }
 
     /// Returns the matrix.
-    pub fn matrix(&self) -> &MatrixOf<S> {
+    pub fn matrix(&self) -> &A {
         &self.matrix
     }
 
     /// Returns the matrix, writable.
-    pub(in crate::solve) fn matrix_mut(&mut self) -> &mut MatrixOf<S> {
+    pub(in crate::solve) fn matrix_mut(&mut self) -> &mut A {
         &mut self.matrix
     }
 
@@ -117,7 +112,7 @@ mod tests {
         let graph = CrsGraph::new(vec![0, 1, 2], vec![0, 1], 2)?;
         let matrix = CrsMatrix::new(Arc::new(graph), vec![1.0; 2])?;
         let (links, map) = (Links::<Threads>::staged(comm), Map::new(2, 2, Vec::new())?);
-        DistributedMatrix::gathered(&Serial, &links, (matrix, &map), first, whole).map(|_| ())
+        DistributedMatrix::gathered(&Serial, &links, (matrix, &map), (first, whole), Ok(vec![0, 1])).map(|_| ())
     }
 
     #[test]

@@ -16,11 +16,11 @@ const STEPS: usize = 10;
 ///
 /// # Errors
 /// [`Error::Invalid`] where A or D is not positive definite; the failure of a device or of communication.
-pub(in crate::solve) fn largest_eigenvalue<S: Staging + Spmv>(
+pub(in crate::solve) fn largest_eigenvalue<S: Staging + Spmv, A>(
     space: &S,
     links: &Links<'_, S>,
     operator: &dyn Operator<S>,
-    level: &mut Level<S>,
+    level: &mut Level<S, A>,
 ) -> Result<f64> {
     let n = operator.rows();
     let mut sums = agree(links.comm(), Reductions::new(space, n, 1))?;
@@ -114,7 +114,7 @@ mod tests {
             let values = pairs.iter().map(|(row, column)| if row == column { 4.0 } else { -2.0 }).collect();
             let graph = std::sync::Arc::new(CrsGraph::new(row_map, entries, n).unwrap());
             let a = CrsMatrix::new(graph, values).unwrap();
-            let mut level = Level::of_sizes(&Serial, [n, n], None, None).unwrap();
+            let mut level: Level<crate::space::Threads> = Level::of_sizes(&Serial, [n, n], None, None).unwrap();
             level.inverse.fill(0.25);
             (0..n).for_each(|at| level.x[at] = ((at * at + 1) as f64).sin());
             let found = largest_eigenvalue(&Serial, &Links::staged(&Solo), &a, &mut level).unwrap();

@@ -4,20 +4,22 @@ use super::{Chebyshev, DistributedMatrix};
 use crate::Result;
 use crate::comm::Staging;
 use crate::space::Array;
-use crate::sparse::{Operator, Spmv};
+use crate::sparse::{MatrixOf, Operator, Spmv};
 
 /// The two directions between a level and the next coarser one.
 #[derive(Debug)]
-pub struct Transfer<S: Staging> {
+pub struct Transfer<S: Staging, A = MatrixOf<S>> {
     /// P: rows of this level, columns of the coarser one.
-    pub prolongation: DistributedMatrix<S>,
+    pub prolongation: DistributedMatrix<S, A>,
     /// R = P^T: rows of the coarser level, columns of this one.
-    pub restriction: DistributedMatrix<S>,
+    pub restriction: DistributedMatrix<S, A>,
+    /// Entries of both.
+    pub entries: usize,
 }
 
 /// A level of a hierarchy on this rank: 40 bytes per row, 8 more on coarser levels, and the transfers.
 #[derive(Debug)]
-pub struct Level<S: Staging> {
+pub struct Level<S: Staging, A = MatrixOf<S>> {
     /// D^-1, `[row]`.
     pub inverse: Array<S, f64>,
     pub(super) rows: usize,
@@ -26,7 +28,7 @@ pub struct Level<S: Staging> {
     /// Whether A is that of the coarser level on a finer grid: its D^-1 A then has the same largest eigenvalue, but for a few per cent.
     pub is_refined: bool,
     /// To the coarser level; `None` on the last.
-    pub(super) coarser: Option<Transfer<S>>,
+    pub(super) coarser: Option<Transfer<S, A>>,
     /// Solution, with room for the operator's ghosts; right-hand side.
     pub(in crate::solve) x: Array<S, f64>,
     pub(super) b: Array<S, f64>,
@@ -37,7 +39,7 @@ pub struct Level<S: Staging> {
     pub(super) e: Array<S, f64>,
 }
 
-impl<S: Staging + Spmv> Level<S> {
+impl<S: Staging + Spmv, A: Operator<S>> Level<S, A> {
     /// Returns the bytes of the vectors of the finest level.
     pub fn bytes(rows: u64) -> u64 {
         40 * rows
@@ -50,8 +52,8 @@ impl<S: Staging + Spmv> Level<S> {
     pub fn new(
         space: &S,
         operator: &dyn Operator<S>,
-        finer: Option<&Transfer<S>>,
-        coarser: Option<Transfer<S>>,
+        finer: Option<&Transfer<S, A>>,
+        coarser: Option<Transfer<S, A>>,
     ) -> Result<Self> {
         Self::of_sizes(space, [operator.rows(), operator.columns()], finer, coarser)
     }
@@ -60,11 +62,11 @@ impl<S: Staging + Spmv> Level<S> {
     pub(in crate::solve) fn of_sizes(
         space: &S,
         [rows, columns]: [usize; 2],
-        finer: Option<&Transfer<S>>,
-        coarser: Option<Transfer<S>>,
+        finer: Option<&Transfer<S, A>>,
+        coarser: Option<Transfer<S, A>>,
     ) -> Result<Self> {
-        let correction = finer.map_or(0, |finer| finer.prolongation.matrix().graph().columns());
-        let product = coarser.as_ref().map_or(rows, |coarser| coarser.restriction.matrix().graph().columns());
+        let correction = finer.map_or(0, |finer| finer.prolongation.matrix().columns());
+        let product = coarser.as_ref().map_or(rows, |coarser| coarser.restriction.matrix().columns());
         Ok(Level {
             inverse: space.zeros(rows)?,
             rows,
@@ -85,7 +87,7 @@ impl<S: Staging + Spmv> Level<S> {
     }
 
     /// Returns the transfer to the coarser level.
-    pub fn transfer(&self) -> Option<&Transfer<S>> {
+    pub fn transfer(&self) -> Option<&Transfer<S, A>> {
         self.coarser.as_ref()
     }
 
@@ -103,17 +105,15 @@ impl<S: Staging + Spmv> Level<S> {
             );
         };
         let moved: usize = [&transfer.prolongation, &transfer.restriction].iter().map(|matrix| matrix.bytes()).sum();
-        let between: usize =
-            [&transfer.prolongation, &transfer.restriction].iter().map(|m| m.matrix().graph().nnz()).sum();
         // Products of both smoothers and of the residual; the residual's axpby and the correction's axpy.
         let all = 2 * degree * bytes + ((2 * degree - 1) * 56 + 32 + 24 + 24) * rows + moved as u64;
-        (all, 2 * degree * 2 * entries + ((2 * degree - 1) * 6 + 2 + 3 + 2) * rows + 2 * between as u64)
+        (all, 2 * degree * 2 * entries + ((2 * degree - 1) * 6 + 2 + 3 + 2) * rows + 2 * transfer.entries as u64)
     }
 
     /// Returns whether all exchanges only enqueue work on the space.
     pub(super) fn is_recordable(&self) -> bool {
         let is_recordable =
-            |transfer: &Transfer<S>| transfer.prolongation.is_recordable() && transfer.restriction.is_recordable();
+            |transfer: &Transfer<S, A>| transfer.prolongation.is_recordable() && transfer.restriction.is_recordable();
         self.coarser.as_ref().is_none_or(is_recordable)
     }
 }
