@@ -89,7 +89,9 @@ pub(super) fn preconditioned<S: Job>(deck: &Deck, spec: &BoxSpec, ranks: usize) 
     let dofs = deck.problem.kind.dofs() as u64;
     let (unknowns, mut deck) = (dofs * spec.node_count(), deck.clone());
     let is_auto = deck.cg.preconditioner == Choice::Auto && deck.run.preset == Preset::Fast;
-    if !is_auto || !deck.has_matrix() || deck.cg_iterations().is_some() || unknowns <= some {
+    // Jacobi's is for stored matrices: a diagonal that is probed costs some products.
+    let least = if deck.has_matrix() { some } else { many };
+    if !is_auto || deck.cg_iterations().is_some() || unknowns <= least {
         return deck;
     }
     deck.cg.preconditioner = Choice::Given(Preconditioning::Multigrid);
@@ -97,7 +99,7 @@ pub(super) fn preconditioned<S: Job>(deck: &Deck, spec: &BoxSpec, ranks: usize) 
     let prevails = Case::new(&deck, spec).advection_ratio(&deck, spec) > 2.0;
     let is_cut_short = coarse_boxes(&deck, spec, ranks).len() < coarse_boxes(&deck, spec, 1).len();
     if prevails || is_cut_short || unknowns <= many {
-        deck.cg.preconditioner = Choice::Given(Preconditioning::Jacobi);
+        deck.cg.preconditioner = if deck.has_matrix() { Choice::Given(Preconditioning::Jacobi) } else { Choice::Auto };
     }
     deck
 }
