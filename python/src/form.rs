@@ -1,13 +1,13 @@
 //! Forms: equations on a mesh, assembled again and again.
 
 use crate::errors::exception;
+use crate::graph::graph_of;
 use crate::mesh::{Elements, Mesh};
 use crate::pattern;
 use crate::text::{self, Names, Task, TextAssembly};
 use crate::threads::Pool;
 use minifenl::element::equations::GivenEquation;
 use minifenl::fill::{Given, GivenAssembly, Parts, Strategy};
-use minifenl::graph::{self, Graph};
 use minifenl::space::Threads;
 use minifenl::sparse::CrsGraph;
 use minifenl::{Error, Result};
@@ -61,12 +61,6 @@ impl Assembly {
     }
 }
 
-/// Returns the graph of a mesh with so many unknowns per node.
-fn graph_of(threads: &Threads, mesh: &Elements, dofs: usize) -> Result<Graph> {
-    let graph = graph::build(threads, &mesh.elem_node, mesh.node_coord.len(), graph::Strategy::default())?;
-    if dofs > 1 { graph.with_dofs(threads, dofs) } else { Ok(graph) }
-}
-
 /// A given field and where its values are: one number (`constant`), or those of `nodes`, `elements` or quadrature `points`.
 type GivenArray<'py> = (String, PyReadonlyArray1<'py, f64>);
 
@@ -89,7 +83,7 @@ impl Form {
         let (pool, mesh) = (Arc::new(Pool::new(threads)?), mesh.0.clone());
         let (threads, Elements { element, elem_node, .. }) = (pool.threads()?, &*mesh);
         let planned = py.detach(|| {
-            let graph = graph_of(&threads, &mesh, equation.dofs())?;
+            let graph = graph_of(&threads, elem_node, equation.dofs())?;
             let strategy = Strategy::default();
             Ok((GivenAssembly::new(&threads, strategy, equation, *element, elem_node, &graph)?, graph.crs))
         });
@@ -115,7 +109,7 @@ impl Form {
         let (pool, mesh) = (Arc::new(Pool::new(threads)?), mesh.0.clone());
         let (threads, Elements { element, elem_node, .. }) = (pool.threads()?, &*mesh);
         let planned = py.detach(|| {
-            let graph = graph_of(&threads, &mesh, names.unknowns.len())?;
+            let graph = graph_of(&threads, elem_node, names.unknowns.len())?;
             Ok((text::plan(&threads, program, *element, elem_node, &graph)?, graph.crs))
         });
         let (assembly, graph) = planned.map_err(exception)?;

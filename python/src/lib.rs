@@ -2,8 +2,10 @@
 
 mod dirichlet;
 mod errors;
+mod fill;
 mod form;
 mod gpu;
+mod graph;
 mod interrupt;
 mod mesh;
 mod operator;
@@ -25,9 +27,13 @@ mod _minifenl {
     #[pymodule_export]
     use crate::dirichlet::dirichlet;
     #[pymodule_export]
+    use crate::fill::Fill;
+    #[pymodule_export]
     use crate::form::Form;
     #[pymodule_export]
     use crate::gpu::GpuPlan;
+    #[pymodule_export]
+    use crate::graph::Graph;
     #[pymodule_export]
     use crate::mesh::Mesh;
     #[pymodule_export]

@@ -1,8 +1,8 @@
 //! Sums element matrices and residuals into the values of a CRS matrix and a residual, and imposes boundary conditions.
 //!
 //! Both operations have one interface on every space: [`Assemble`] for the program's equations and [`Boundary`] for
-//! [`Dirichlet`] conditions. A user's equations use the host's [`Fill`] with an [`ElementKernel`] (or [`element_fn`]), a [`Coo`]
-//! where the number of nodes per element is known at run time only, or a GPU's `CudaFill` with an `EquationText` or
+//! [`Dirichlet`] conditions. A user's equations use the host's [`Fill`] with an [`ElementKernel`] (or [`element_fn`]), a [`MatrixFill`]
+//! or a [`Coo`] where element matrices are stored and the number of nodes per element is known at run time only, or a GPU's `CudaFill` with an `EquationText` or
 //! stored element matrices. Assembly offers these strategies:
 //!
 //! | strategy | method | same bits on any number of threads | memory, bytes per element of `NN` nodes |
@@ -67,7 +67,8 @@ pub use cuda::{
 pub use dirichlet::{Boundary, Dirichlet};
 pub use host::{
     BlockCounts, ElementBatch, ElementKernel, ElementProduct, EquationKernel, Evaluate, Fill, FusedKernel, Given,
-    GivenAssembly, HostAssembly, HostOperator, IntrepidKernel, Parts, Wanted, WithGiven, Worksets, element_fn,
+    GivenAssembly, HostAssembly, HostOperator, IntrepidKernel, MatrixFill, Parts, Wanted, WithGiven,
+    Worksets, element_fn,
 };
 #[cfg(feature = "cuda")]
 pub(crate) use kernel_files::KERNEL_FILES;

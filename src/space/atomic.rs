@@ -7,9 +7,11 @@
 #![allow(unsafe_code)]
 
 mod add;
+mod added;
 
 pub use add::{add, add_unshared};
-pub use atomic_float::AtomicF64;
+pub use added::Added;
+pub use atomic_float::{AtomicF32, AtomicF64};
 use std::sync::atomic::Ordering::Relaxed;
 pub use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64};
 
@@ -92,7 +94,7 @@ macro_rules! atomic {
         }
     )*};
 }
-atomic!(u8: AtomicU8, u16: AtomicU16, u32: AtomicU32, u64: AtomicU64, f64: AtomicF64);
+atomic!(u8: AtomicU8, u16: AtomicU16, u32: AtomicU32, u64: AtomicU64, f32: AtomicF32, f64: AtomicF64);
 
 /// Lends an exclusive slice as a shared slice of atomics, at no cost.
 pub fn atomic_view<T: Atomic>(slice: &mut [T]) -> &[T::Cell] {

@@ -8,10 +8,11 @@ array([[1., 2.],
 """
 
 from ._dirichlet import dirichlet
+from ._fill import Fill, Graph
 from ._form import Form
 from ._mesh import Mesh
 from ._plan import CooPlan
 from ._run import Run, run, run_mpi
 from ._solve import Solution, solve
 
-__all__ = ["CooPlan", "Form", "Mesh", "Run", "Solution", "dirichlet", "run", "run_mpi", "solve"]
+__all__ = ["CooPlan", "Fill", "Form", "Graph", "Mesh", "Run", "Solution", "dirichlet", "run", "run_mpi", "solve"]

@@ -28,12 +28,20 @@ class Pattern:
             return matrix
         if not issparse(out) or out.format != "csr":
             raise TypeError(f"out: is a {type(out).__name__}, expected a csr_matrix that this plan returned")
-        if out.indices is not self.indices or out.indptr is not self.indptr:
+        if not (_is_same(out.indices, self.indices) and _is_same(out.indptr, self.indptr)):
             raise ValueError("out: expected a matrix that this plan returned")
         if out.data.dtype != dtype:
             raise TypeError(f"out: has values of type {out.data.dtype}, expected {np.dtype(dtype)}")
         check_writable("out", out.data)
         return out
+
+
+def _is_same(array, other):
+    """Whether both are one array, or views of all of it: SciPy's ``check_format`` replaces arrays by views."""
+    if array is other:
+        return True
+    places = (array.__array_interface__["data"], other.__array_interface__["data"])
+    return array.dtype == other.dtype and array.shape == other.shape and array.strides == other.strides and places[0] == places[1]
 
 
 def check_writable(name, array):
@@ -45,6 +53,18 @@ def check_writable(name, array):
 def choices(n):
     """Names the valid indices below `n`."""
     return f"0 to {n - 1}" if n > 0 else "an empty range"
+
+
+def check_nodes(cells, nodes):
+    """Refuses elements that are no integers, and a node outside the nodes; None takes the largest one and one. Returns their number."""
+    if cells.dtype.kind not in "iu":
+        raise TypeError(f"cells: have type {cells.dtype}, expected integers")
+    if nodes is None:
+        nodes = max(int(cells.max()) + 1, 0) if cells.size else 0
+    if cells.size and (cells.min() < 0 or cells.max() >= nodes):
+        elem, k = np.argwhere((cells < 0) | (cells >= nodes))[0]
+        raise ValueError(f"cells[{elem}, {k}] is {cells[elem, k]}: expected a node in {choices(nodes)}")
+    return nodes
 
 
 def check_threads(threads):
@@ -59,6 +79,18 @@ def reals(name, given):
     if array.dtype.kind not in "fiub":
         raise TypeError(f"{name}: has type {array.dtype}, expected real numbers")
     return np.asarray(array, np.float64, order="C")
+
+
+def numbers(name, given, shape):
+    """Returns a contiguous array of one dimension, of a type that a matrix can have."""
+    array = np.asarray(given)
+    if array.dtype.kind not in "fiubc":
+        raise TypeError(f"{name}: have type {array.dtype}, expected numbers")
+    if array.shape != shape and array.shape != (int(np.prod(shape)),):
+        raise ValueError(f"{name}: have shape {array.shape}, expected {shape}")
+    wide = np.complex128 if array.dtype.kind == "c" else np.float64
+    kind = array.dtype.type if array.dtype in (np.float32, np.complex64) else wide
+    return np.ascontiguousarray(array, kind).reshape(-1)
 
 
 def unknown_indices(name, rows, n):

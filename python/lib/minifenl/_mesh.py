@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._arrays import check_threads, choices, reals
+from ._arrays import check_nodes, check_threads, reals
 from ._minifenl import Mesh as _Mesh
 
 __all__ = ["Mesh"]
@@ -49,8 +49,6 @@ class Mesh:
         points, cells = reals("points", points), np.asarray(cells)
         if points.ndim != 2 or points.shape[1] != 3:
             raise ValueError(f"points: have shape {points.shape}, expected (node, 3)")
-        if cells.dtype.kind not in "iu":
-            raise TypeError(f"cells: have type {cells.dtype}, expected integers")
         if cells.ndim != 2:
             raise ValueError(f"cells: have shape {cells.shape}, expected (elem, nodes per element)")
         if cells.size == 0:
@@ -59,9 +57,7 @@ class Mesh:
         if not finite.all():
             node = int(np.argmin(finite))
             raise ValueError(f"points[{node}] is {points[node].tolist()}: expected finite coordinates")
-        if cells.min() < 0 or cells.max() >= nodes:
-            elem, k = np.argwhere((cells < 0) | (cells >= nodes))[0]
-            raise ValueError(f"cells[{elem}, {k}] is {cells[elem, k]}: expected a node in {choices(nodes)}")
+        check_nodes(cells, nodes)
         check_threads(threads)
         try:
             self._mesh = _Mesh(points, np.ascontiguousarray(cells, np.uint32), threads)

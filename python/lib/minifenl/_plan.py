@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_matrix
 
 from . import _gpu
-from ._arrays import Pattern, check_threads, check_writable, choices
+from ._arrays import Pattern, check_threads, check_writable, choices, numbers
 from ._minifenl import Plan
 
 __all__ = ["CooPlan"]
@@ -170,7 +170,7 @@ class CooPlan:
         """
         if self._gpu is not None:
             return self._gpu.csr(values, self._values_shape, out)
-        values = _values(values, self._values_shape)
+        values = numbers("values", values, self._values_shape)
         matrix = self._pattern.matrix(values.dtype, out)
         self._plan.sum_entries(values, matrix.data)
         return matrix
@@ -192,7 +192,7 @@ class CooPlan:
         """
         if self._gpu is not None:
             return self._gpu.sum(values, self._values_shape, out), self._gpu.indices, self._gpu.indptr
-        values = _values(values, self._values_shape)
+        values = numbers("values", values, self._values_shape)
         data = np.empty(self.nnz, values.dtype) if out is None else _entries(out, values.dtype, self.nnz)
         self._plan.sum_entries(values, data)
         return data, self._pattern.indices, self._pattern.indptr
@@ -202,7 +202,7 @@ class CooPlan:
         GPU: there a plan with one column does it."""
         if self._gpu is not None:
             raise NotImplementedError("vector: not on a GPU; CooPlan(i, zeros, (rows, 1), device=...) sums into rows")
-        values = _values(values, self._values_shape[:2])
+        values = numbers("values", values, self._values_shape[:2])
         rows = np.empty(self.shape[0], values.dtype)
         self._plan.sum_rows(values, rows)
         return rows
@@ -242,14 +242,3 @@ def _indices(name, given, dims, device):
         raise ValueError(f"{name}: an index is {array.max()}, expected at most 2^32 - 1")
     kind = array.dtype.newbyteorder("=") if array.dtype in (np.int32, np.int64) else np.dtype(np.int64)
     return np.ascontiguousarray(array, kind)
-
-
-def _values(given, shape):
-    array = np.asarray(given)
-    if array.dtype.kind not in "fiubc":
-        raise TypeError(f"values: have type {array.dtype}, expected numbers")
-    if array.shape != shape and array.shape != (int(np.prod(shape)),):
-        raise ValueError(f"values: have shape {array.shape}, expected {shape}")
-    wide = np.complex128 if array.dtype.kind == "c" else np.float64
-    kind = array.dtype.type if array.dtype in (np.float32, np.complex64) else wide
-    return np.ascontiguousarray(array, kind).reshape(-1)
