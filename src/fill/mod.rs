@@ -67,7 +67,7 @@ pub use cuda::{
 pub use dirichlet::{Boundary, Dirichlet};
 pub use host::{
     BlockCounts, ElementBatch, ElementKernel, ElementProduct, EquationKernel, Evaluate, Fill, FusedKernel, Given,
-    GivenAssembly, HostAssembly, HostOperator, IntrepidKernel, MatrixFill, Parts, Wanted, WithGiven,
+    GivenAssembly, HostAssembly, HostOperator, IntrepidKernel, MatrixFill, Parts, Wanted, WeakForm, WithGiven,
     Worksets, element_fn,
 };
 #[cfg(feature = "cuda")]

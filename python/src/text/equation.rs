@@ -2,8 +2,33 @@
 
 use super::program::{Op, Program};
 use minifenl::element::equations::{EquationAt, Field, Point, Slope, Weak};
+use minifenl::fill::WeakForm;
 use minifenl::space::lanes::Number;
+use minifenl::{Error, Result};
 use smallvec::SmallVec;
+
+/// Returns the weak form of a program that reads `fields` given fields, and the number that it takes: fields behind the last one are not read.
+///
+/// # Errors
+/// [`Error::Invalid`] for other than 1 to 3 unknowns per node.
+pub fn weak_form(program: Program, fields: usize) -> Result<(WeakForm, usize)> {
+    let is_constant = program.is_constant();
+    macro_rules! with_fields {
+        ($($count:literal),*) => {{
+            $(if fields <= $count {
+                let form = match program.terms.len() {
+                    1 => WeakForm::one::<$count>(program, is_constant),
+                    2 => WeakForm::two::<$count>(program, is_constant),
+                    3 => WeakForm::three::<$count>(program, is_constant),
+                    other => return Err(Error::Invalid(format!("{other} unknowns per node: expected 1, 2 or 3"))),
+                };
+                return Ok((form, $count));
+            })*
+            Err(Error::Invalid(format!("{fields} numbers of coefficients: expected at most 10")))
+        }};
+    }
+    with_fields!(0, 2, 4, 10)
+}
 
 /// Results of a list of operations; longer lists have them on the heap.
 type Results<N> = SmallVec<[N; 64]>;

@@ -8,7 +8,6 @@
 //! by side (`equation`).
 
 mod algebra;
-mod assembly;
 mod derivatives;
 mod equation;
 mod lexer;
@@ -16,6 +15,6 @@ mod names;
 mod parser;
 mod program;
 
-pub use assembly::{Task, TextAssembly, plan};
+pub use equation::weak_form;
 pub use names::Names;
 pub use parser::program;

@@ -2,29 +2,26 @@
 //!
 //! A plan is made once for a graph; each assembly takes coordinates, unknowns and coefficients. Cost: that of an
 //! [`EquationKernel`], whose constants of the element are compiled in. On linear tetrahedra, equations without terms of u are integrated
-//! at the centre, which is exact for fields that are constant in each element.
+//! at the centre if all given fields are constant in each element, which is exact then.
 
-use super::any_equation::AnyEquation;
 use super::gallery::two_dimensional;
 use super::kernel::Integrand;
 use super::volumes::on_volume;
-use super::{ElementProduct, EquationKernel, Fill, Given, Parts, WithGiven};
+use super::weak_form::{Bind, Erased};
+use super::{ElementProduct, EquationKernel, Fill, Given, Parts, WeakForm};
+use crate::Result;
 use crate::contraction::Sum;
-use crate::element::equations::{EquationAt, GivenDiffusion, GivenElasticity, GivenEquation, GivenHeat, GivenReaction};
 use crate::element::{BasisTables, DIM, ElementType, Rule};
 use crate::error::check_length;
 use crate::fill::Strategy;
 use crate::graph::Graph;
 use crate::mesh::ElemNode;
 use crate::space::Threads;
-use crate::{Error, Result};
 use std::fmt::{Debug, Formatter};
 
 type Work = dyn FnMut(&Threads, &[[f64; DIM]], &[f64], &[Given<'_>], Task<'_>) -> Result<()> + Send;
-/// Joins an equation with its given fields.
-type Bind<const D: usize> = for<'a> fn(&'a [Given<'a>]) -> Result<Box<dyn AnyEquation<D> + 'a>>;
 
-/// A [`GivenEquation`] with a strategy on the elements of a graph; numbers of nodes and dofs are constants inside.
+/// A [`WeakForm`] with a strategy on the elements of a graph; numbers of nodes and dofs are constants inside.
 ///
 /// ```
 /// use minifenl::element::{ElementType, equations::GivenEquation};
@@ -53,15 +50,6 @@ impl Debug for GivenAssembly {
     }
 }
 
-/// Joins an equation with exactly its number of given fields.
-fn bind<'a, E: EquationAt<D, K>, const D: usize, const K: usize>(
-    equation: &'static E,
-    given: &'a [Given<'a>],
-) -> Result<Box<dyn AnyEquation<D> + 'a>> {
-    let wrong = |_| Error::length("GivenAssembly::assemble", "given (fields)", given.len(), K);
-    Ok(Box::new(WithGiven { equation, given: given.try_into().map_err(wrong)? }))
-}
-
 /// What is computed of an equation.
 enum Task<'a> {
     Assemble(Parts<'a>),
@@ -73,49 +61,49 @@ enum Task<'a> {
     },
 }
 
-/// Tables at the points that integrate an equation exactly where its fields are constant.
-fn tables(equation: GivenEquation, element: ElementType) -> Result<BasisTables> {
-    if element != ElementType::Tet4 || equation.reads_values() {
-        return Ok(BasisTables::of(element));
-    }
-    BasisTables::with_rule(element, &Rule { points: vec![[0.25; 3]], weights: vec![1.0 / 6.0] })
-}
-
 /// [`EquationKernel`] of an element of `NN` nodes and `ND` dofs.
 fn of_element<const D: usize, const NN: usize, const ND: usize>(
-    bind: Bind<D>,
-    tables: BasisTables,
+    (equation, is_constant): (Box<dyn Bind<D>>, bool),
+    element: ElementType,
     elem_node: ElemNode,
     mut fill: Fill<ND>,
-) -> GivenAssembly {
-    GivenAssembly(Box::new(move |space, coords, unknowns, given, job| {
+) -> Result<GivenAssembly> {
+    let tables = BasisTables::of(element);
+    let centre = Rule { points: vec![[0.25; 3]], weights: vec![1.0 / 6.0] };
+    let one_point = match element {
+        ElementType::Tet4 if is_constant => Some(BasisTables::with_rule(element, &centre)?),
+        _ => None,
+    };
+    Ok(GivenAssembly(Box::new(move |space, coords, unknowns, given, task| {
         let (of_nodes, rest) = unknowns.as_chunks::<D>();
         check_length("GivenAssembly::assemble", "unknowns (beyond the last node)", rest.len(), 0)?;
-        let equation = bind(given)?;
-        let integrand = Integrand::new(&*equation, &tables, &elem_node, coords, of_nodes);
+        let has_constants = given.iter().all(Given::is_constant_in_elements);
+        let tables = one_point.as_ref().filter(|_| has_constants).unwrap_or(&tables);
+        let bound = equation.bind(given)?;
+        let integrand = Integrand::new(&*bound, tables, &elem_node, coords, of_nodes);
         let kernel = EquationKernel::<D, NN, ND>::of_any(integrand)?;
-        match job {
+        match task {
             Task::Assemble(parts) => fill.assemble_parts(space, &kernel, Sum::Overwrite, parts),
             Task::Multiply { x, fixed, y } => {
                 let product = ElementProduct::new(&kernel, fill.elem_node(), x, fixed)?;
                 fill.assemble_parts(space, &product, Sum::Overwrite, Parts::Residual(y))
             }
         }
-    }))
+    })))
 }
 
 impl GivenAssembly {
     /// Prepares a strategy for the elements of a graph, which for several unknowns per node is that of
-    /// [`Graph::with_dofs`]. Fields that vary in an element may be read at its centre only.
+    /// [`Graph::with_dofs`]. The equation is a [`GivenEquation`](crate::element::equations::GivenEquation) or any [`WeakForm`].
     ///
     /// # Errors
-    /// Those of [`Fill::new`]; [`Error::Invalid`] for an element of fewer than three dimensions.
+    /// Those of [`Fill::new`]; [`Error::Invalid`](crate::Error::Invalid) for an element of fewer than three dimensions.
     // Compiled by callers, as they need it, like the kernels of a model.
     #[inline]
     pub fn new(
         space: &Threads,
         strategy: Strategy,
-        equation: GivenEquation,
+        equation: impl Into<WeakForm>,
         element: ElementType,
         elem_node: &ElemNode,
         graph: &Graph,
@@ -128,21 +116,16 @@ impl GivenAssembly {
         )?;
         let refused = || Err(two_dimensional("GivenAssembly::new", element));
         macro_rules! build {
-            ($bind:expr, $dofs:literal, $nodes:expr, $points:expr) => {{
+            ($equation:expr, $dofs:literal, $nodes:expr, $points:expr) => {{
                 let fill = Fill::new(space, strategy, graph)?;
-                let tables = tables(equation, element)?;
-                Ok(of_element::<$dofs, $nodes, { $dofs * $nodes }>($bind, tables, elem_node.clone(), fill))
+                of_element::<$dofs, $nodes, { $dofs * $nodes }>($equation, element, elem_node.clone(), fill)
             }};
         }
-        let scalar = |bind: Bind<1>| on_volume!(element, build(bind, 1), refused());
+        let WeakForm { equation, is_constant } = equation.into();
         match equation {
-            GivenEquation::Diffusion => scalar(|given| bind(&GivenDiffusion, given)),
-            GivenEquation::Reaction => scalar(|given| bind(&GivenReaction, given)),
-            GivenEquation::Heat => scalar(|given| bind(&GivenHeat, given)),
-            GivenEquation::Elasticity => {
-                let bind: Bind<3> = |given| bind(&GivenElasticity, given);
-                on_volume!(element, build(bind, 3), refused())
-            }
+            Erased::One(equation) => on_volume!(element, build((equation, is_constant), 1), refused()),
+            Erased::Two(equation) => on_volume!(element, build((equation, is_constant), 2), refused()),
+            Erased::Three(equation) => on_volume!(element, build((equation, is_constant), 3), refused()),
         }
     }
 
@@ -150,7 +133,7 @@ impl GivenAssembly {
     /// order.
     ///
     /// # Errors
-    /// [`Error::Shape`] for arrays and fields of other lengths or numbers; [`Error::Folded`] where det J is not positive at a point of an
+    /// [`Error::Shape`](crate::Error::Shape) for arrays and fields of other lengths or numbers; [`Error::Folded`](crate::Error::Folded) where det J is not positive at a point of an
     /// element.
     pub fn assemble(
         &mut self,
@@ -167,7 +150,7 @@ impl GivenAssembly {
     /// `fixed`: dofs whose item of `fixed` is not 0 are read as 0; an empty one fixes none.
     ///
     /// # Errors
-    /// Those of [`assemble`](Self::assemble); [`Error::Shape`] for x, `fixed` or y of other lengths.
+    /// Those of [`assemble`](Self::assemble); [`Error::Shape`](crate::Error::Shape) for x, `fixed` or y of other lengths.
     pub fn multiply(
         &mut self,
         space: &Threads,
@@ -184,7 +167,8 @@ impl GivenAssembly {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::element::equations::{Elasticity, Poisson};
+    use crate::element::equations::{Elasticity, GivenDiffusion, GivenEquation, Poisson};
+    use crate::fill::host::WithGiven;
     use crate::graph;
     use crate::mesh::Mesh;
     use crate::sparse::CrsMatrix;
@@ -261,5 +245,16 @@ mod tests {
             let close = |a: &[f64], b: &[f64]| a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-14);
             assert!(close(&values, matrix.values()) && close(&residual, &expected), "{of}");
         }
+        // A load that varies in the elements needs all four points.
+        let load: Vec<f64> = (0..count).map(|node| (3.0 * node as f64).cos()).collect();
+        let given = [Given::constant(&1.0), Given::nodes(&load)];
+        let with = WithGiven { equation: &GivenDiffusion, given };
+        let kernel = EquationKernel::<1, 4, 4>::with_given(&with, &tables, table, coord, u.as_chunks().0).unwrap();
+        fill.assemble(&space, &kernel, &mut matrix, &mut expected).unwrap();
+        let of = GivenEquation::Diffusion;
+        let mut assembly = GivenAssembly::new(&space, Strategy::Gather, of, element, table, &graph).unwrap();
+        let mut residual = vec![f64::NAN; count];
+        assembly.assemble(&space, coord, &u, &given, Parts::Residual(&mut residual)).unwrap();
+        assert!(residual.iter().zip(&expected).all(|(found, expected)| (found - expected).abs() < 1e-14));
     }
 }

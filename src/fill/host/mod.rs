@@ -26,6 +26,7 @@ mod sums;
 #[cfg(test)]
 mod tests;
 mod volumes;
+mod weak_form;
 mod window;
 mod with_given;
 
@@ -40,4 +41,5 @@ pub use kernel::{ElementBatch, ElementKernel, EquationKernel, Evaluate, FusedKer
 pub use matrix_fill::MatrixFill;
 pub use operator::HostOperator;
 pub use parts::{Parts, Wanted};
+pub use weak_form::WeakForm;
 pub use with_given::WithGiven;
