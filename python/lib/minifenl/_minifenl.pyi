@@ -11,6 +11,10 @@ class Plan:
     def __new__(
         cls, i: _Indices, j: _Indices, shape: tuple[int, int], per_elem: tuple[int, int] | None = None, threads: int | None = None
     ) -> Plan: ...
+    @staticmethod
+    def constrained(
+        i: _Indices, j: _Indices, rows: int, constraints: list[tuple[int, list[tuple[int, float]]]], threads: int | None
+    ) -> Plan: ...
     @property
     def value_count(self) -> int: ...
     @property

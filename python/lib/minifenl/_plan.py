@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_matrix
 
-from . import _gpu
+from . import _constraints, _gpu
 from ._arrays import Pattern, check_threads, check_writable, choices, numbers
+from ._constraints import Constraints
 from ._minifenl import Plan
 
 __all__ = ["CooPlan"]
@@ -25,6 +26,10 @@ class CooPlan:
         Row and column of each value, in any order, with duplicates. int32 and int64 are taken as they are, others are copied.
     shape : (int, int), optional
         Rows and columns; the largest indices and one if it is not given.
+    constraints : dict of int to dict of int to float, optional
+        Unknowns that are linear combinations of others (periodic boundaries, hanging nodes): ``{7: {2: 0.5, 3: 0.5}}`` says that
+        x[7] = 0.5 x[2] + 0.5 x[3], and ``{7: {}}`` that x[7] = 0. The matrix is then C^T A C of the other unknowns, in their order, where C is
+        ``expansion``. The unknowns on the right have no constraint of their own, and the shape is square.
     ignore_negative : bool
         Whether values at negative indices are left out. They are an error otherwise.
     threads : int, optional
@@ -36,12 +41,20 @@ class CooPlan:
         default stream. If ``stream`` of an array names another one, or is missing, as in PyTorch, ``csr`` waits for all work on the
         GPU before and after; None says that there is nothing to wait for: synchronise a side stream first.
 
+    Attributes
+    ----------
+    shape : (int, int)
+        Rows and columns of the matrix; with constraints the number of unknowns without one.
+    expansion : scipy.sparse.csr_matrix or None
+        With constraints, C (n, free): ``x = C @ x_free`` has all unknowns, and ``C.T @ b`` is the right-hand side of the matrix.
+
     Raises
     ------
     ValueError
-        For an index that is negative or outside the shape, arrays of other lengths, more than 2^32 - 1 values, rows or columns.
+        For an index that is negative or outside the shape, a constraint whose unknowns are outside or constrained themselves, a weight
+        that is not finite, arrays of other lengths, more than 2^32 - 1 values, rows or columns.
     TypeError
-        For indices that are no integers.
+        For indices that are no integers, and constraints that are no dict of dicts.
     MemoryError
         Where memory is short.
     RuntimeError
@@ -49,8 +62,10 @@ class CooPlan:
 
     Notes
     -----
-    A plan of n values has about 5 n bytes, ``nbytes``, beside row offsets and columns of the matrix. It may be used from several Python
-    threads, whose sums wait for the same pool of threads. The lock of the interpreter is released meanwhile: arrays must not be changed during a call.
+    A plan of n values has about 5 n bytes, ``nbytes``, beside row offsets and columns of the matrix; with constraints 12 n more, and
+    ``csr`` copies the values, on one thread, before it sums them: first those of two free unknowns, then the products. It may be used
+    from several Python threads, whose sums wait for the same pool of threads. The lock of the interpreter is released meanwhile: arrays
+    must not be changed during a call.
     """
 
     def __init__(
@@ -58,6 +73,7 @@ class CooPlan:
         i: ArrayLike,
         j: ArrayLike,
         shape: tuple[int, int] | None = None,
+        constraints: Constraints | None = None,
         *,
         ignore_negative: bool = False,
         threads: int | None = None,
@@ -66,7 +82,7 @@ class CooPlan:
         i, j = _indices("i", i, 1, device), _indices("j", j, 1, device)
         if i.size != j.size:
             raise ValueError(f"i and j: have lengths {i.size} and {j.size}, expected the same")
-        self._make(i, j, shape, None, ignore_negative, threads, device)
+        self._make(i, j, shape, None, constraints, ignore_negative, threads, device)
         self._values_shape = i.shape
 
     @classmethod
@@ -75,6 +91,7 @@ class CooPlan:
         rows: ArrayLike,
         columns: ArrayLike | None = None,
         shape: tuple[int, int] | None = None,
+        constraints: Constraints | None = None,
         *,
         ignore_negative: bool = False,
         threads: int | None = None,
@@ -88,8 +105,8 @@ class CooPlan:
             Rows of each element matrix: its nodes or degrees of freedom.
         columns : array_like of int, (elem, b), optional
             Its columns, if they are others (two spaces).
-        shape, ignore_negative, threads, device
-            As for the plan of index pairs.
+        shape, constraints, ignore_negative, threads, device
+            As for the plan of index pairs. With constraints the plan makes index pairs of the elements.
 
         Returns
         -------
@@ -102,11 +119,11 @@ class CooPlan:
             raise ValueError(f"rows and columns: have {rows.shape[0]} and {columns.shape[0]} elements, expected the same number")
         plan = cls.__new__(cls)
         per_elem = (rows.shape[1], columns.shape[1])
-        plan._make(rows.reshape(-1), columns.reshape(-1), shape, per_elem, ignore_negative, threads, device)
+        plan._make(rows.reshape(-1), columns.reshape(-1), shape, per_elem, constraints, ignore_negative, threads, device)
         plan._values_shape = (rows.shape[0], *per_elem)
         return plan
 
-    def _make(self, i, j, shape, per_elem, ignore_negative, threads, device):
+    def _make(self, i, j, shape, per_elem, constraints, ignore_negative, threads, device):
         names, widths = (("i", "j"), (1, 1)) if per_elem is None else (("rows", "columns"), per_elem)
         if i.dtype != j.dtype and device is None:
             i, j = i.astype(np.int64, copy=False), j.astype(np.int64, copy=False)
@@ -119,21 +136,31 @@ class CooPlan:
                     raise ValueError(f"{name}{place} is negative; ignore_negative=True leaves such values out")
         if shape is None:
             shape = tuple(max(int(indices.max(initial=-1)) + 1, 0) for indices in (i, j))
+            shape = shape if constraints is None else (max(shape),) * 2
         if len(shape) != 2 or min(shape) < 0:
             raise ValueError(f"shape {shape}: expected two numbers, 0 or more")
         check_threads(threads)
-        self.shape = (int(shape[0]), int(shape[1]))
-        self._gpu = None
+        self.shape = shape = (int(shape[0]), int(shape[1]))
+        self._gpu = self.expansion = None
         try:
             if device is not None:
                 if threads is not None:
                     raise ValueError("threads: a plan on a GPU has none")
+                if constraints is not None:
+                    raise ValueError("constraints: a plan on a GPU takes none")
                 self._plan = self._gpu = _gpu.GpuSums(_gpu.ordinal(device), i, j, self.shape, per_elem)
                 return
-            self._plan = Plan(i, j, self.shape, per_elem, threads)
+            if constraints is None:
+                self._plan = Plan(i, j, shape, per_elem, threads)
+            else:
+                terms = _constraints.terms(constraints, shape)
+                pairs = (i, j) if per_elem is None else _constraints.pairs(i, j, per_elem)
+                self._plan = Plan.constrained(*pairs, shape[0], terms, threads)
+                self.expansion = _constraints.expansion(terms, shape[0])
+                self.shape = self.expansion.shape[1:] * 2
         except ValueError:
             # The search takes longer than the plan's own, so it comes after a failure only.
-            for name, what, indices, width, limit in zip(names, ("row", "column"), (i, j), widths, self.shape):
+            for name, what, indices, width, limit in zip(names, ("row", "column"), (i, j), widths, shape):
                 if isinstance(indices, np.ndarray) and indices.size and indices.max() >= limit:
                     place, index = _place(indices >= limit, per_elem, width), indices[np.argmax(indices >= limit)]
                     others = ", or a negative number to be ignored" if ignore_negative else ""
@@ -198,10 +225,12 @@ class CooPlan:
         return data, self._pattern.indices, self._pattern.indptr
 
     def vector(self, values: ArrayLike) -> NDArray:
-        """Sums element vectors (elem, a), or one value per pair, into the rows: the right-hand side beside ``csr``. Not on a
-        GPU: there a plan with one column does it."""
+        """Sums element vectors (elem, a), or one value per pair, into the rows: the right-hand side beside ``csr``. Not with
+        constraints, and not on a GPU: there a plan with one column does it."""
         if self._gpu is not None:
             raise NotImplementedError("vector: not on a GPU; CooPlan(i, zeros, (rows, 1), device=...) sums into rows")
+        if self.expansion is not None:
+            raise NotImplementedError("vector: not with constraints; plan.expansion.T @ b reduces the vector b of a plan without them")
         values = numbers("values", values, self._values_shape[:2])
         rows = np.empty(self.shape[0], values.dtype)
         self._plan.sum_rows(values, rows)

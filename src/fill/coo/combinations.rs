@@ -207,16 +207,34 @@ impl ReducedPairs {
         &self.columns
     }
 
+    /// Returns the number of pairs of the input.
+    pub fn given_count(&self) -> usize {
+        self.given
+    }
+
+    /// Returns the bytes of the pairs: 12 per pair of free dofs and 24 per product.
+    pub fn bytes(&self) -> u64 {
+        (8 * self.rows.len() + 4 * self.free.len() + 16 * self.products.len()) as u64
+    }
+
     /// Returns the value of each pair from `values`, one per pair of the input. Writes 8 bytes per pair and reads 12 or 24.
     ///
     /// # Errors
     /// [`Error::Shape`] unless there is one value per pair of the input, [`Error::OutOfMemory`].
     pub fn values<V: Item + Mul<f64, Output = V>>(&self, values: &[V]) -> Result<Vec<V>> {
+        self.values_by(values, |value, weight| value * weight)
+    }
+
+    /// As [`values`](Self::values), for values that `scale` multiplies by a weight.
+    ///
+    /// # Errors
+    /// Those of [`values`](Self::values).
+    pub fn values_by<V: Item>(&self, values: &[V], scale: impl Fn(V, f64) -> V) -> Result<Vec<V>> {
         check_length("ReducedPairs::values", "values", values.len(), self.given)?;
         let mut reduced = Vec::new();
         try_reserve("values of pairs", &mut reduced, self.rows.len())?;
         reduced.extend(self.free.iter().map(|&k| values[k as usize]));
-        reduced.extend(self.products.iter().map(|&(k, weight)| values[k as usize] * weight));
+        reduced.extend(self.products.iter().map(|&(k, weight)| scale(values[k as usize], weight)));
         Ok(reduced)
     }
 
