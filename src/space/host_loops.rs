@@ -1,7 +1,7 @@
 //! Loops with functions of a user on hosts.
 
-use super::atomic::atomic_view;
-use super::{IndexFn, ItemFn, Loops, Reduction, Shared, Threads, memory::try_zeroed};
+use super::atomic::{AtomicF64, atomic_view};
+use super::{IndexFn, ItemFn, Loops, Reduction, Shared, Team, TeamFn, Threads, TileFn, memory::try_zeroed};
 use crate::Result;
 use crate::error::check_at_least;
 use rayon::prelude::*;
@@ -107,6 +107,67 @@ impl<F> Loops<F> for Threads {
             });
         });
         Ok(())
+    }
+
+    fn for_teams<const NUMBERS: usize, const INDICES: usize, const CELLS: usize>(
+        &self,
+        n: usize,
+        _: Team,
+        f: &F,
+        numbers: [&[f64]; NUMBERS],
+        indices: [&[u32]; INDICES],
+        cells: [&mut [f64]; CELLS],
+    ) -> Result<()>
+    where
+        F: TeamFn<NUMBERS, INDICES, CELLS>,
+    {
+        let cells: [&[AtomicF64]; CELLS] = cells.map(atomic_view);
+        // Some chunks per thread.
+        let chunk = (n / (8 * self.concurrency())).clamp(64, Threads::CHUNK);
+        self.for_each((0..n.div_ceil(chunk)).into_par_iter(), |piece| {
+            for i in piece * chunk..n.min((piece + 1) * chunk) {
+                let [first, end] = f.range(i, indices);
+                let joined = (first..end).fold(f.identity(), |sum, k| f.join(sum, f.value(i, k, numbers, indices)));
+                f.at(i, joined, cells);
+            }
+        });
+        Ok(())
+    }
+
+    fn for_tiles<const NUMBERS: usize, const INDICES: usize, const CELLS: usize>(
+        &self,
+        n: usize,
+        f: &F,
+        numbers: [&[f64]; NUMBERS],
+        indices: [&[u32]; INDICES],
+        cells: [&mut [f64]; CELLS],
+    ) -> Result<()>
+    where
+        F: TileFn<NUMBERS, INDICES, CELLS>,
+    {
+        let cells: [&[AtomicF64]; CELLS] = cells.map(atomic_view);
+        // Some chunks per thread.
+        let chunk = (n / (8 * self.concurrency())).clamp(1, Threads::CHUNK);
+        self.try_for_each((0..n.div_ceil(chunk)).into_par_iter(), |piece| {
+            let mut scratch = try_zeroed("scratch of a team", F::SCRATCH)?;
+            let mut values = try_zeroed("values of a team's lanes", F::LANES)?;
+            for team in piece * chunk..n.min((piece + 1) * chunk) {
+                values.fill(f.start());
+                for phase in 0..f.phases(team, indices) {
+                    for (k, item) in scratch.iter_mut().enumerate() {
+                        *item = f.load(team, phase, k, numbers, indices);
+                    }
+                    let scratch = atomic_view(&mut scratch);
+                    for (lane, value) in values.iter_mut().enumerate() {
+                        *value = f.step(lane, *value, scratch);
+                    }
+                }
+                for (lane, &value) in values.iter().enumerate() {
+                    f.at(team, lane, value, cells);
+                }
+            }
+            Ok(())
+        })
     }
 }
 

@@ -6,13 +6,15 @@
 //! reduce_items   v_0 o v_1 o ... o v_(n-1),   v_i = f(i, in_0[i], in_1[i], ...)
 //! reduce_into    out[0] = the same
 //! scan_items     out[i] = v_0 o ... o v_i
+//! for_teams      loops in loops, see teams.rs
+//! for_tiles      teams with scratch, see tiles.rs
 //! ```
 //! The functions are methods of a struct. With the attribute [`device`](crate::device) a GPU runs them, too (example: docs/own_equation.md).
 //! Results of `for_items`, `reduce_items` and `scan_items` do not depend on the number of threads; a GPU groups items differently.
 //! An index out of range panics on a host, as it does for a slice, and is a failure of the device on a GPU.
 
 use super::atomic::Atomic;
-use super::{ExecutionSpace, Item, Slice};
+use super::{ExecutionSpace, Item, Slice, Team, TeamFn, TileFn};
 use crate::Result;
 
 /// A function of an index and of one item of each of `IN` + `OUT` arrays.
@@ -136,4 +138,36 @@ pub trait Loops<F>: ExecutionSpace {
     ) -> Result<()>
     where
         F: Reduction<IN>;
+
+    /// Joins the values of the inner range of each index below `n`.
+    ///
+    /// # Errors
+    /// Those of [`for_indices`](Self::for_indices); a GPU also refuses values of more than 64 bytes.
+    fn for_teams<const NUMBERS: usize, const INDICES: usize, const CELLS: usize>(
+        &self,
+        n: usize,
+        team: Team,
+        f: &F,
+        numbers: [&Slice<Self, f64>; NUMBERS],
+        indices: [&Slice<Self, u32>; INDICES],
+        cells: [&mut Slice<Self, f64>; CELLS],
+    ) -> Result<()>
+    where
+        F: TeamFn<NUMBERS, INDICES, CELLS>;
+
+    /// Runs `n` teams, in any order.
+    ///
+    /// # Errors
+    /// Those of [`for_indices`](Self::for_indices), and [`Error::OutOfMemory`](crate::Error::OutOfMemory); a GPU refuses more
+    /// lanes or scratch than a block has, and values of more than 64 bytes, by [`Error::Invalid`](crate::Error::Invalid).
+    fn for_tiles<const NUMBERS: usize, const INDICES: usize, const CELLS: usize>(
+        &self,
+        n: usize,
+        f: &F,
+        numbers: [&Slice<Self, f64>; NUMBERS],
+        indices: [&Slice<Self, u32>; INDICES],
+        cells: [&mut Slice<Self, f64>; CELLS],
+    ) -> Result<()>
+    where
+        F: TileFn<NUMBERS, INDICES, CELLS>;
 }

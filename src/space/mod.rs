@@ -62,8 +62,8 @@ pub use prefetch::{prefetch, prefetch_l2};
 pub use scan::{exclusive_scan, offsets};
 pub use step_times::StepTimes;
 pub use streams::{Streams, remap};
-pub use teams::{Team, TeamFn, Teams};
-pub use tiles::{TileFn, Tiles};
+pub use teams::{Team, TeamFn};
+pub use tiles::TileFn;
 pub(crate) use view::check_apart;
 pub use view::{Layout, Strided, View, ViewMut};
 

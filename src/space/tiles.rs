@@ -9,10 +9,8 @@
 //! A team is a block on a GPU, its scratch lies in shared memory, and the lanes wait for each other before and after each step. On a host one
 //! thread does the lanes in turn; its scratch stays in cache. So the same numbers are read `LANES` times and loaded once.
 
-use super::atomic::{AtomicF64, atomic_view};
-use super::{ExecutionSpace, Item, Slice, Threads, memory::try_zeroed};
-use crate::Result;
-use rayon::prelude::*;
+use super::Item;
+use super::atomic::AtomicF64;
 
 /// What the lanes of a team load and compute.
 pub trait TileFn<const NUMBERS: usize, const INDICES: usize, const CELLS: usize>: Sync {
@@ -38,61 +36,4 @@ pub trait TileFn<const NUMBERS: usize, const INDICES: usize, const CELLS: usize>
 
     /// Uses the value of a lane behind the last phase.
     fn at(&self, team: usize, lane: usize, value: Self::Value, cells: [&[AtomicF64]; CELLS]);
-}
-
-/// A space that runs teams with scratch for functions of type `F`.
-pub trait Tiles<F>: ExecutionSpace {
-    /// Runs `n` teams, in any order.
-    ///
-    /// # Errors
-    /// Those of [`for_indices`](super::Loops::for_indices), and [`Error::OutOfMemory`](crate::Error::OutOfMemory); a GPU refuses more
-    /// lanes or scratch than a block has, and values of more than 64 bytes, by [`Error::Invalid`](crate::Error::Invalid).
-    fn for_tiles<const NUMBERS: usize, const INDICES: usize, const CELLS: usize>(
-        &self,
-        n: usize,
-        f: &F,
-        numbers: [&Slice<Self, f64>; NUMBERS],
-        indices: [&Slice<Self, u32>; INDICES],
-        cells: [&mut Slice<Self, f64>; CELLS],
-    ) -> Result<()>
-    where
-        F: TileFn<NUMBERS, INDICES, CELLS>;
-}
-
-impl<F> Tiles<F> for Threads {
-    fn for_tiles<const NUMBERS: usize, const INDICES: usize, const CELLS: usize>(
-        &self,
-        n: usize,
-        f: &F,
-        numbers: [&[f64]; NUMBERS],
-        indices: [&[u32]; INDICES],
-        cells: [&mut [f64]; CELLS],
-    ) -> Result<()>
-    where
-        F: TileFn<NUMBERS, INDICES, CELLS>,
-    {
-        let cells: [&[AtomicF64]; CELLS] = cells.map(atomic_view);
-        // Some chunks per thread.
-        let chunk = (n / (8 * self.concurrency())).clamp(1, Threads::CHUNK);
-        self.try_for_each((0..n.div_ceil(chunk)).into_par_iter(), |piece| {
-            let mut scratch = try_zeroed("scratch of a team", F::SCRATCH)?;
-            let mut values = try_zeroed("values of a team's lanes", F::LANES)?;
-            for team in piece * chunk..n.min((piece + 1) * chunk) {
-                values.fill(f.start());
-                for phase in 0..f.phases(team, indices) {
-                    for (k, item) in scratch.iter_mut().enumerate() {
-                        *item = f.load(team, phase, k, numbers, indices);
-                    }
-                    let scratch = atomic_view(&mut scratch);
-                    for (lane, value) in values.iter_mut().enumerate() {
-                        *value = f.step(lane, *value, scratch);
-                    }
-                }
-                for (lane, &value) in values.iter().enumerate() {
-                    f.at(team, lane, value, cells);
-                }
-            }
-            Ok(())
-        })
-    }
 }

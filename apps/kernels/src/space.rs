@@ -8,7 +8,7 @@ use crate::native::{DeviceLoops, HostLoops, Native};
 use crate::peers::{DeviceLibraries, HostLibraries, Peers};
 use minifenl::run::Job;
 use minifenl::solve::CgSteps;
-use minifenl::space::{Cuda, Loops, Streams, Teams, Threads, Tiles};
+use minifenl::space::{Cuda, Loops, Streams, Threads};
 use minifenl::sparse::Spmv;
 
 /// A space that runs every function of the suite.
@@ -17,8 +17,8 @@ pub trait Space:
     + CgSteps
     + Spmv
     + Streams
-    + Teams<RowProduct>
-    + Tiles<Gram>
+    + Loops<RowProduct>
+    + Loops<Gram>
     + Loops<Add>
     + Loops<AddByExchange>
     + Loops<AddUnshared>

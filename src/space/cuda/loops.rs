@@ -1,22 +1,37 @@
 //! Loops with functions of a user on a GPU; launches `kernels/loops.cu`, compiled for the functions.
 
-pub(super) mod text;
+mod text;
 
 use super::kernels::Use;
 use super::partials::{MOST_BYTES, most_blocks};
 use super::{Argument, Cuda, CudaArray, Grid, KernelFile, kernel_file, launch};
 use crate::error::check_at_least;
-use crate::space::{DeviceText, ExecutionSpace, IndexFn, Item, ItemFn, Loops, Reduction, Shared};
+use crate::space::{DeviceText, ExecutionSpace, IndexFn, Item, ItemFn, Loops, Reduction, Shared, Team, TeamFn, TileFn};
 use crate::{Error, Result};
-use text::{Statement, braces, inputs, list, parameters, read, slice_groups, slice_parameters, slices};
+use text::{Indexed, Statement, braces, inputs, list, parameters, read};
 
 static LOOPS: KernelFile = kernel_file!("loops", "device.cuh", "cells.cuh");
 
-pub(super) const THREADS: u32 = 256;
+const THREADS: u32 = 256;
 
 /// Values per block of a reduction or scan, as in the kernels.
 fn tile<V>() -> usize {
     THREADS as usize * (64 / size_of::<V>().max(1)).max(1)
+}
+
+/// Most threads of a block.
+const MOST_LANES: usize = 1024;
+/// Most numbers in the static shared memory of a block: 48 KiB.
+const MOST_SCRATCH: usize = 6144;
+
+/// Refuses more lanes or scratch than a block has.
+fn check_team(lanes: usize, scratch: usize) -> Result<()> {
+    if (1..=MOST_LANES).contains(&lanes) && (1..=MOST_SCRATCH).contains(&scratch) {
+        return Ok(());
+    }
+    Err(Error::Invalid(format!(
+        "for_tiles: {lanes} lanes, {scratch} numbers of scratch: a GPU expects 1 to {MOST_LANES} and 1 to {MOST_SCRATCH}"
+    )))
 }
 
 /// Checks of a reduction or scan, whose values have `most` bytes at most.
@@ -79,13 +94,9 @@ impl<F: DeviceText> Loops<F> for Cuda {
         F: IndexFn<NUMBERS, INDICES, CELLS, T>,
     {
         let f = Statement::of(f, T::LOOP, n, [NUMBERS, INDICES, CELLS])?;
-        let kinds =
-            [("const double", "number", NUMBERS), ("const unsigned", "index", INDICES), (T::CUDA, "cell", CELLS)];
-        let front = || f.front(&[("ARRAYS", slice_parameters(kinds)), ("CALL", slice_groups(kinds).join(", "))]);
-        let slices = slices(T::LOOP, &numbers, &indices, &cells)?;
-        let mut arguments: Vec<Argument> = vec![(n as u64).into(), f.argument()];
-        arguments.extend(slices.iter().map(Argument::of_struct));
-        self.launch_used(&f.uses, front, "for_indices", Grid::cover(n, THREADS), &arguments)
+        let arrays = Indexed::new(T::LOOP, T::CUDA, &numbers, &indices, &cells)?;
+        let defines = |groups: [String; 3]| vec![("CALL", groups.join(", "))];
+        self.launch_indexed(&f, "for_indices", Grid::cover(n, THREADS), &[(n as u64).into()], &arrays, defines)
     }
 
     fn reduce_items<const IN: usize>(&self, n: usize, f: &F, inputs: [&CudaArray<F::Item>; IN]) -> Result<F::Value>
@@ -157,10 +168,60 @@ impl<F: DeviceText> Loops<F> for Cuda {
         let inputs = inputs.map(Argument::from);
         self.scan_level(n, &f, &front, "scan_items", &inputs, out)
     }
+
+    fn for_teams<const NUMBERS: usize, const INDICES: usize, const CELLS: usize>(
+        &self,
+        n: usize,
+        team: Team,
+        f: &F,
+        numbers: [&CudaArray<f64>; NUMBERS],
+        indices: [&CudaArray<u32>; INDICES],
+        cells: [&mut CudaArray<f64>; CELLS],
+    ) -> Result<()>
+    where
+        F: TeamFn<NUMBERS, INDICES, CELLS>,
+    {
+        let (threads, operation) = match team {
+            Team::Four => (4, "for_teams of 4"),
+            Team::Eight => (8, "for_teams of 8"),
+            Team::Sixteen => (16, "for_teams of 16"),
+            Team::Warp => (32, "for_teams of 32"),
+        };
+        let f = Statement::of(f, operation, n, [NUMBERS, INDICES, CELLS])?;
+        check_value::<F::Value>("for_teams", MOST_BYTES)?;
+        let arrays = Indexed::new("for_teams", "double", &numbers, &indices, &cells)?;
+        let defines = |[numbers, indices, cells]: [String; 3]| {
+            vec![("TEAM", threads.to_string()), ("READ", numbers), ("OF", indices), ("CELLS", cells)]
+        };
+        let grid = Grid::cover(n * threads, THREADS);
+        self.launch_indexed(&f, "for_teams", grid, &[(n as u64).into()], &arrays, defines)
+    }
+
+    fn for_tiles<const NUMBERS: usize, const INDICES: usize, const CELLS: usize>(
+        &self,
+        n: usize,
+        f: &F,
+        numbers: [&CudaArray<f64>; NUMBERS],
+        indices: [&CudaArray<u32>; INDICES],
+        cells: [&mut CudaArray<f64>; CELLS],
+    ) -> Result<()>
+    where
+        F: TileFn<NUMBERS, INDICES, CELLS>,
+    {
+        let f = Statement::of(f, "for_tiles", n, [NUMBERS, INDICES, CELLS])?;
+        check_team(F::LANES, F::SCRATCH)?;
+        check_value::<F::Value>("for_tiles", MOST_BYTES)?;
+        let arrays = Indexed::new("for_tiles", "double", &numbers, &indices, &cells)?;
+        let defines = |[numbers, indices, cells]: [String; 3]| {
+            let team = [("TILE_LANES", F::LANES.to_string()), ("TILE_ITEMS", F::SCRATCH.to_string())];
+            team.into_iter().chain([("READ", numbers), ("OF", indices), ("CELLS", cells)]).collect()
+        };
+        self.launch_indexed(&f, "for_tiles", Grid::new(n, F::LANES as u32), &[], &arrays, defines)
+    }
 }
 
 /// Refuses values too large for the shared memory of a block.
-pub(super) fn check_value<V: Item>(operation: &str, most: usize) -> Result<()> {
+fn check_value<V: Item>(operation: &str, most: usize) -> Result<()> {
     let size = size_of::<V>();
     if size <= most {
         return Ok(());
@@ -169,8 +230,29 @@ pub(super) fn check_value<V: Item>(operation: &str, most: usize) -> Result<()> {
 }
 
 impl Cuda {
+    /// Launches a loop whose functions index arrays: the arguments are `leading`, the numbers of the statement and the arrays.
+    /// `defines` gets the arrays of each kind as arguments of a function.
+    fn launch_indexed(
+        &self,
+        of: &Statement,
+        name: &'static str,
+        grid: Grid,
+        leading: &[Argument],
+        arrays: &Indexed,
+        defines: impl FnOnce([String; 3]) -> Vec<(&'static str, String)>,
+    ) -> Result<()> {
+        let front = || of.front(&[vec![("ARRAYS", arrays.parameters())], defines(arrays.groups())].concat());
+        let arguments: Vec<_> = leading
+            .iter()
+            .copied()
+            .chain([of.argument()])
+            .chain(arrays.slices.iter().map(Argument::of_struct))
+            .collect();
+        self.launch_used(&of.uses, front, name, grid, &arguments)
+    }
+
     /// Enqueues a kernel compiled for functions of a user.
-    pub(super) fn launch_used(
+    fn launch_used(
         &self,
         of: &Use,
         front: impl FnOnce() -> String,
@@ -207,5 +289,22 @@ impl Cuda {
         self.scan_level(tiles, f, front, "scan_values", &[(&totals).into()], &mut summed)?;
         let arguments = [(n as u64).into(), f.argument(), (&summed).into(), out.into()];
         self.launch_used(&f.uses, || front.clone(), "scan_add", Grid::cover(n, THREADS), &arguments)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_than_a_block_has_is_refused() {
+        assert_eq!(check_team(1, 1).and(check_team(MOST_LANES, MOST_SCRATCH)), Ok(()));
+        for (lanes, scratch) in [(0, 1), (1, 0), (1025, 1), (1, 6145)] {
+            let refused = check_team(lanes, scratch).unwrap_err().to_string();
+            let expected = format!(
+                "for_tiles: {lanes} lanes, {scratch} numbers of scratch: a GPU expects 1 to 1024 and 1 to 6144"
+            );
+            assert!(refused.ends_with(&expected), "{refused}");
+        }
     }
 }

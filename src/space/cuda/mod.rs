@@ -31,8 +31,6 @@ mod scan;
 mod source;
 mod stream;
 mod streams;
-mod teams;
-mod tiles;
 mod view;
 
 pub use array::CudaArray;

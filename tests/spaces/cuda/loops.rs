@@ -3,7 +3,7 @@
 use super::functions::{Centroid, Doubled, Gather, Kept, Line, Listed, Sum};
 use super::{difference, gpu, wave};
 use crate::text::{teams, tiles};
-use minifenl::space::{ExecutionSpace, Loops, Serial, Team, Teams, Tiles};
+use minifenl::space::{ExecutionSpace, Loops, Serial, Team};
 
 const LENGTHS: [usize; 7] = [0, 1, 2047, 2048, 2049, 100_003, 5_000_011];
 

@@ -2,7 +2,7 @@
 
 use super::loops::{check_nvrtc, compiler, of, outputs};
 use for_teams::Extent;
-use minifenl::space::{Serial, Team, Teams, Threads};
+use minifenl::space::{Loops, Serial, Team, Threads};
 use support::teams_front;
 
 #[minifenl::device]

@@ -2,7 +2,7 @@
 
 use super::loops::{check_nvrtc, compiler, of, outputs};
 use for_tiles::Weighted;
-use minifenl::space::{Serial, Threads, Tiles};
+use minifenl::space::{Loops, Serial, Threads};
 use support::tiles_front;
 
 #[minifenl::device]

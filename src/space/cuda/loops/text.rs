@@ -72,29 +72,44 @@ impl Statement {
     }
 }
 
-/// Arrays that the functions of a loop index, by kind: type in CUDA, name, number.
-pub(in crate::space::cuda) type Kinds = [(&'static str, &'static str, usize); 3];
-
-/// The arrays as parameters of a kernel.
-pub(in crate::space::cuda) fn slice_parameters(kinds: Kinds) -> String {
-    kinds.map(|(of, name, count)| parameters(count, |k| format!("Slice<{of}> {name}{k}"))).concat()
+/// Arrays that the functions of a loop index.
+pub struct Indexed {
+    /// Type in CUDA, name and number of arrays, by kind.
+    kinds: [(&'static str, &'static str, usize); 3],
+    /// Address and length of each array, in the order of the kinds.
+    pub slices: Vec<[u64; 2]>,
 }
 
-/// The arrays of each kind as one argument of a function.
-pub(in crate::space::cuda) fn slice_groups(kinds: Kinds) -> [String; 3] {
-    kinds.map(|(of, name, count)| braces(&format!("Slice<{of}>"), count, &list(count, |k| format!("{name}{k}"))))
-}
+impl Indexed {
+    /// Refuses arrays that are too long. `cell` is the type of the cells in CUDA.
+    pub fn new<T: Item>(
+        operation: &str,
+        cell: &'static str,
+        numbers: &[&CudaArray<f64>],
+        indices: &[&CudaArray<u32>],
+        cells: &[&mut CudaArray<T>],
+    ) -> Result<Self> {
+        let kinds = [
+            ("const double", "number", numbers.len()),
+            ("const unsigned", "index", indices.len()),
+            (cell, "cell", cells.len()),
+        ];
+        let numbers = numbers.iter().map(|x| [x.address(), x.len() as u64]);
+        let indices = indices.iter().map(|x| [x.address(), x.len() as u64]);
+        let cells = cells.iter().map(|x| [x.address(), x.len() as u64]);
+        Ok(Indexed { kinds, slices: indexable(operation, numbers.chain(indices).chain(cells))? })
+    }
 
-/// Address and length of each array that the functions of a loop index, in the order of [`Kinds`].
-pub(in crate::space::cuda) fn slices<T: Item>(
-    operation: &str,
-    numbers: &[&CudaArray<f64>],
-    indices: &[&CudaArray<u32>],
-    cells: &[&mut CudaArray<T>],
-) -> Result<Vec<[u64; 2]>> {
-    let numbers = numbers.iter().map(|x| [x.address(), x.len() as u64]);
-    let indices = indices.iter().map(|x| [x.address(), x.len() as u64]);
-    indexable(operation, numbers.chain(indices).chain(cells.iter().map(|x| [x.address(), x.len() as u64])))
+    /// The arrays as parameters of a kernel.
+    pub fn parameters(&self) -> String {
+        self.kinds.map(|(of, name, count)| parameters(count, |k| format!("Slice<{of}> {name}{k}"))).concat()
+    }
+
+    /// The arrays of each kind as one argument of a function.
+    pub fn groups(&self) -> [String; 3] {
+        let group = |(of, name, count)| braces(&format!("Slice<{of}>"), count, &list(count, |k| format!("{name}{k}")));
+        self.kinds.map(group)
+    }
 }
 
 /// Refuses more items than a function can index: `usize` is an `int` on a GPU.
