@@ -6,13 +6,13 @@ pub mod tile_functions {
     use minifenl::space::atomic::{self, AtomicF64};
 
     /// Items of each vector in the scratch.
-    const WIDTH: usize = 32;
+    pub const WIDTH: usize = 32;
     /// From one vector to the next in the scratch: lanes of a warp read different banks.
     const STEP: usize = 33;
     /// Tiles of a team.
-    const TILES: usize = 64;
+    pub const TILES: usize = 64;
 
-    /// G = V^T V of 16 vectors of so many items, [i, j], added to cells: lane 16 i + j sums v_i.v_j for i <= j, over 2048 items per team, 1 at least.
+    /// G = V^T V of 16 vectors of so many items, [i, j], added to cells: lane 16 i + j sums v_i.v_j for i <= j, over `WIDTH` times `TILES` items per team, 1 at least.
     /// The scratch is loaded once and read 16 times.
     pub struct Gram {
         pub items: f64,

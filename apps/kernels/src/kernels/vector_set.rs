@@ -1,6 +1,6 @@
 //! The 16 vectors that Gram-Schmidt makes orthonormal, its counts, and how far from orthonormal they are.
 
-use crate::functions::{Gram, Ramp};
+use crate::functions::{Gram, ITEMS_OF_TEAM, Ramp};
 use crate::measure::difference;
 use crate::space::Space;
 use minifenl::Result;
@@ -29,9 +29,6 @@ pub fn independent<S: Space>(space: &S, n: usize) -> Result<Vec<Array<S, f64>>> 
     };
     (0..VECTORS).map(vector).collect()
 }
-
-/// Items of a team of [`Gram`].
-const ITEMS_OF_TEAM: usize = 2048;
 
 /// Largest distance of the products of the 16 vectors from those of orthonormal ones.
 pub fn defect<S: Space>(space: &S, n: usize, vectors: &[Array<S, f64>]) -> Result<f64> {
