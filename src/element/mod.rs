@@ -59,7 +59,7 @@ pub use folding::fold;
 #[cfg(feature = "cuda")]
 pub(crate) use interpolation::by_axis;
 pub use interpolation::{AtPoint, Interpolation};
-pub use moments::{SymmetricSink, moments};
+pub use moments::moments;
 pub(crate) use polynomials::Basis;
 pub use polynomials::BasisTables;
 pub(crate) use product::{FieldsAtPoints, Part, Points, at_points, element_vector, product_flops};

@@ -7,7 +7,7 @@
 
 use super::{ElementBatch, ElementKernel, Evaluate, Wanted};
 use crate::element::equations::Heat;
-use crate::element::{self, DIM, HEX8_NODES, SymmetricSink};
+use crate::element::{self, DIM, HEX8_NODES};
 use crate::error::check_length;
 use crate::mesh::ElemNode;
 use crate::space::lanes::{HALF_LANES, Lanes};
@@ -59,22 +59,6 @@ impl ElementKernel<HEX8_NODES> for FusedKernel<'_> {
     }
 }
 
-/// The lanes of a batch from `first` on.
-struct BatchPart<'a> {
-    out: &'a mut ElementBatch<HEX8_NODES>,
-    first: usize,
-}
-
-impl<const FUSED: bool, const WIDTH: usize> SymmetricSink<Lanes<FUSED, f64, WIDTH>> for BatchPart<'_> {
-    #[inline(always)]
-    fn put(&mut self, row: usize, column: usize, entry: Lanes<FUSED, f64, WIDTH>) {
-        self.out.matrix[row][column][self.first..][..WIDTH].copy_from_slice(&entry.0);
-        if row != column {
-            self.out.matrix[column][row][self.first..][..WIDTH].copy_from_slice(&entry.0);
-        }
-    }
-}
-
 // The attribute expands to calls of the versions, each behind a check that the processor has its instructions.
 // No version for AVX-512: it computes half lanes, too, since the compiler leaves part of wider arithmetic scalar, and takes 1.1 times as
 // long on an Intel Xeon (64^3 nodes, one thread).
@@ -108,10 +92,15 @@ fn batch<const FUSED: bool, const WIDTH: usize>(
                 temperature[i].0[lane] = kernel.solution[node];
             }
         }
-        let mut part = BatchPart { out, first: part * WIDTH };
-        let residual = element::moments(&coords, &temperature, kernel.heat, &mut part);
+        let first = part * WIDTH;
+        let residual = element::moments(&coords, &temperature, kernel.heat, |row, column, entry| {
+            out.matrix[row][column][first..][..WIDTH].copy_from_slice(&entry.0);
+            if row != column {
+                out.matrix[column][row][first..][..WIDTH].copy_from_slice(&entry.0);
+            }
+        });
         for m in 0..HEX8_NODES {
-            part.out.residual[m][part.first..][..WIDTH].copy_from_slice(&residual[m].0);
+            out.residual[m][first..][..WIDTH].copy_from_slice(&residual[m].0);
         }
     }
 }
