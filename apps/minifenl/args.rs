@@ -89,117 +89,117 @@ pub struct Flags {
     #[arg(long, value_name = "DECK", value_hint = ValueHint::FilePath)]
     input: Option<PathBuf>,
     /// Algorithms of what is left at auto: papers (pair map, atomic scatter-add, Intrepid's contractions, CRS, a warp per row), fast [default: papers]
-    #[arg(long, value_name = "NAME", allow_hyphen_values = true, value_parser = named::<Preset>(Preset::ALL.map(|(_, name)| name)), hide_possible_values = true)]
+    #[arg(long, value_name = "NAME", value_parser = named::<Preset>(Preset::ALL.map(|(_, name)| name)), hide_possible_values = true)]
     preset: Option<Preset>,
     /// Nodes along the edges of the box, 64 or 64x48x32 [default: 64]; `sweep` takes several, with commas
-    #[arg(long, value_name = "N", allow_hyphen_values = true, action = ArgAction::Set, value_delimiter = ',', value_hint = ValueHint::Other)]
+    #[arg(long, value_name = "N", action = ArgAction::Set, value_delimiter = ',', value_hint = ValueHint::Other)]
     pub nodes: Vec<Nodes>,
     /// Nodes per rank along the edges of its box (weak scaling)
-    #[arg(long, value_name = "N", allow_hyphen_values = true, conflicts_with = "nodes", value_hint = ValueHint::Other)]
+    #[arg(long, value_name = "N", conflicts_with = "nodes", value_hint = ValueHint::Other)]
     nodes_per_rank: Option<Nodes>,
     /// Problem: heat, poisson, diffusion, elasticity, minife [default: heat]
-    #[arg(long, value_name = "NAME", allow_hyphen_values = true, value_parser = named::<ProblemKind>(ProblemKind::ALL.map(|(_, name)| name)), hide_possible_values = true)]
+    #[arg(long, value_name = "NAME", value_parser = named::<ProblemKind>(ProblemKind::ALL.map(|(_, name)| name)), hide_possible_values = true)]
     problem: Option<ProblemKind>,
-    #[arg(long, value_name = "TYPE", help = format!("Elements: {} [default: hex8]", ElementType::volume_names()), allow_hyphen_values = true, value_parser = volume(), hide_possible_values = true)]
+    #[arg(long, value_name = "TYPE", help = format!("Elements: {} [default: hex8]", ElementType::volume_names()), value_parser = volume(), hide_possible_values = true)]
     element: Option<ElementType>,
     /// Coordinate map: none, bubble[:M], twist[:A] [default: none]
-    #[arg(long, value_name = "MAP", allow_hyphen_values = true, value_parser = named::<CoordinateMap>(["none", "bubble", "twist"]), hide_possible_values = true)]
+    #[arg(long, value_name = "MAP", value_parser = named::<CoordinateMap>(["none", "bubble", "twist"]), hide_possible_values = true)]
     map: Option<CoordinateMap>,
     /// Edges of the box [default: 1,1,1]
-    #[arg(long, value_name = "X,Y,Z", allow_hyphen_values = true, value_parser = three_numbers, value_hint = ValueHint::Other)]
+    #[arg(long, value_name = "X,Y,Z", value_parser = three_numbers, value_hint = ValueHint::Other)]
     size: Option<[f64; 3]>,
     /// Uneven boxes: rank 0 of several ranks owns about P % more nodes than the mean [default: 0]
-    #[arg(long, value_name = "P", allow_hyphen_values = true, value_parser = number, value_hint = ValueHint::Other)]
+    #[arg(long, value_name = "P", value_parser = number, value_hint = ValueHint::Other)]
     imbalance: Option<f64>,
     /// Temperature at zmin [default: 1]
-    #[arg(long, value_name = "T", allow_hyphen_values = true, value_parser = number, value_hint = ValueHint::Other)]
+    #[arg(long, value_name = "T", value_parser = number, value_hint = ValueHint::Other)]
     t_min: Option<f64>,
     /// Temperature at zmax [default: 2]
-    #[arg(long, value_name = "T", allow_hyphen_values = true, value_parser = number, value_hint = ValueHint::Other)]
+    #[arg(long, value_name = "T", value_parser = number, value_hint = ValueHint::Other)]
     t_max: Option<f64>,
     /// Velocity of the term v . grad u, of heat, poisson and diffusion [default: 0,0,0]
-    #[arg(long, value_name = "X,Y,Z", allow_hyphen_values = true, value_parser = three_numbers, value_hint = ValueHint::Other)]
+    #[arg(long, value_name = "X,Y,Z", value_parser = three_numbers, value_hint = ValueHint::Other)]
     advection: Option<[f64; 3]>,
     /// Graph strategy: auto, map, dashmap, gather, sort [default: auto: map; gather with --preset fast]
-    #[arg(long, value_name = "NAME", allow_hyphen_values = true, value_parser = auto_or::<Choice<graph::Strategy>>(graph::Strategy::ALL.map(|(_, name)| name)), hide_possible_values = true)]
+    #[arg(long, value_name = "NAME", value_parser = auto_or::<Choice<graph::Strategy>>(graph::Strategy::ALL.map(|(_, name)| name)), hide_possible_values = true)]
     graph: Option<Choice<graph::Strategy>>,
     /// Prefix sum of row lengths on a host: auto, serial, parallel [default: auto: parallel; with --preset fast for many rows on several threads]
-    #[arg(long, value_name = "NAME", allow_hyphen_values = true, value_parser = named::<Scan>(Scan::ALL.map(|(_, name)| name)), hide_possible_values = true)]
+    #[arg(long, value_name = "NAME", value_parser = named::<Scan>(Scan::ALL.map(|(_, name)| name)), hide_possible_values = true)]
     scan: Option<Scan>,
     /// Fill strategy: auto, scatter, gather, and on hosts seam, colour [default: auto: scatter; with --preset fast gather on a GPU, else colour]
-    #[arg(long, value_name = "NAME", allow_hyphen_values = true, value_parser = auto_or::<Choice<fill::Strategy>>(fill::Strategy::ALL.map(|(_, name)| name)), hide_possible_values = true)]
+    #[arg(long, value_name = "NAME", value_parser = auto_or::<Choice<fill::Strategy>>(fill::Strategy::ALL.map(|(_, name)| name)), hide_possible_values = true)]
     fill: Option<Choice<fill::Strategy>>,
     /// Element kernel: auto, intrepid, table, fused (heat on hex8 only) [default: auto: intrepid; with --preset fast fused where it exists]
-    #[arg(long, value_name = "NAME", allow_hyphen_values = true, value_parser = auto_or::<Choice<fill::Kernel>>(fill::Kernel::ALL.map(|(_, name)| name)), hide_possible_values = true)]
+    #[arg(long, value_name = "NAME", value_parser = auto_or::<Choice<fill::Kernel>>(fill::Kernel::ALL.map(|(_, name)| name)), hide_possible_values = true)]
     kernel: Option<Choice<fill::Kernel>>,
     /// Cells per workset of --kernel intrepid [default: as many as suit the caches]
-    #[arg(long, value_name = "CELLS", allow_hyphen_values = true, value_parser = count, value_hint = ValueHint::Other)]
+    #[arg(long, value_name = "CELLS", value_parser = count, value_hint = ValueHint::Other)]
     workset: Option<usize>,
     /// Order of a workset's arrays: auto, left (cells fastest), right (cells slowest) [default: auto: the faster one]
-    #[arg(long, value_name = "NAME", allow_hyphen_values = true, value_parser = auto_or::<Choice<Layout>>(Layout::ALL.map(|(_, name)| name)), hide_possible_values = true)]
+    #[arg(long, value_name = "NAME", value_parser = auto_or::<Choice<Layout>>(Layout::ALL.map(|(_, name)| name)), hide_possible_values = true)]
     layout: Option<Choice<Layout>>,
     /// Contractions of --kernel intrepid on a GPU: auto or a variant, such as flat, tile-4x4, dmma [default: auto: by measured times]
-    #[arg(long, value_name = "NAME", allow_hyphen_values = true, value_parser = named::<Variant>(Variant::ALL.map(|(_, name)| name)), hide_possible_values = true)]
+    #[arg(long, value_name = "NAME", value_parser = named::<Variant>(Variant::ALL.map(|(_, name)| name)), hide_possible_values = true)]
     variant: Option<Variant>,
     /// Derivatives of the equation: analytic (by hand), ad (dual numbers of the residual at each point) [default: analytic]
-    #[arg(long, value_name = "NAME", allow_hyphen_values = true, value_parser = named::<Jacobian>(Jacobian::ALL.map(|(_, name)| name)), hide_possible_values = true)]
+    #[arg(long, value_name = "NAME", value_parser = named::<Jacobian>(Jacobian::ALL.map(|(_, name)| name)), hide_possible_values = true)]
     jacobian: Option<Jacobian>,
     /// Newton's tolerance, relative to the first residual [default: 1e-8]
-    #[arg(long, value_name = "TOL", allow_hyphen_values = true, value_parser = number, value_hint = ValueHint::Other)]
+    #[arg(long, value_name = "TOL", value_parser = number, value_hint = ValueHint::Other)]
     newton_tolerance: Option<f64>,
     /// Largest number of Newton steps [default: 10]
-    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = count, value_hint = ValueHint::Other)]
+    #[arg(long, value_name = "N", value_parser = count, value_hint = ValueHint::Other)]
     newton_max: Option<usize>,
     /// Accuracy of each Newton step's solve: auto, fixed (CG's tolerance), adaptive (as far as the step can use) [default: auto: fixed; adaptive with --preset fast and mg or amg]
-    #[arg(long, value_name = "NAME", allow_hyphen_values = true, value_parser = auto_or::<Choice<Forcing>>(Forcing::ALL.map(|(_, name)| name)), hide_possible_values = true)]
+    #[arg(long, value_name = "NAME", value_parser = auto_or::<Choice<Forcing>>(Forcing::ALL.map(|(_, name)| name)), hide_possible_values = true)]
     forcing: Option<Choice<Forcing>>,
     /// CG's tolerance, relative to the right-hand side [default: 1e-8, or 1e-11 for elements of degree 2]
-    #[arg(long, value_name = "TOL", allow_hyphen_values = true, value_parser = number, value_hint = ValueHint::Other)]
+    #[arg(long, value_name = "TOL", value_parser = number, value_hint = ValueHint::Other)]
     cg_tolerance: Option<f64>,
     /// Largest number of CG iterations per Newton step [default: 10000]
-    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = count, value_hint = ValueHint::Other)]
+    #[arg(long, value_name = "N", value_parser = count, value_hint = ValueHint::Other)]
     cg_max: Option<usize>,
     /// Do exactly N CG iterations per Newton step; the result is not judged (as in miniFE and HPCG)
-    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = count, value_hint = ValueHint::Other)]
+    #[arg(long, value_name = "N", value_parser = count, value_hint = ValueHint::Other)]
     cg_iterations: Option<usize>,
     /// Krylov method: auto, cg, gmres (restarted after 30 iterations), bicgstab [default: auto: cg; with --advection gmres]
-    #[arg(long, value_name = "NAME", allow_hyphen_values = true, value_parser = auto_or::<Choice<Solver>>(Solver::ALL.map(|(_, name)| name)), hide_possible_values = true)]
+    #[arg(long, value_name = "NAME", value_parser = auto_or::<Choice<Solver>>(Solver::ALL.map(|(_, name)| name)), hide_possible_values = true)]
     solver: Option<Choice<Solver>>,
     /// CG variant: auto, classic, single-reduction [default: auto: classic; with --preset fast one launch for small systems on a GPU]
-    #[arg(long, value_name = "NAME", allow_hyphen_values = true, value_parser = auto_or::<Choice<CgVariant>>(CgVariant::ALL.map(|(_, name)| name)), hide_possible_values = true)]
+    #[arg(long, value_name = "NAME", value_parser = auto_or::<Choice<CgVariant>>(CgVariant::ALL.map(|(_, name)| name)), hide_possible_values = true)]
     cg_variant: Option<Choice<CgVariant>>,
     /// Operator of CG: assembled (a stored matrix), matrix-free (products by elements, no matrix or graph) [default: assembled]
-    #[arg(long, value_name = "NAME", allow_hyphen_values = true, value_parser = named::<Operator>(Operator::ALL.map(|(_, name)| name)), hide_possible_values = true)]
+    #[arg(long, value_name = "NAME", value_parser = named::<Operator>(Operator::ALL.map(|(_, name)| name)), hide_possible_values = true)]
     operator: Option<Operator>,
     /// Preconditioner of CG: auto, none, jacobi, chebyshev, gauss-seidel (by colours), ic0 (incomplete Cholesky), mg (multigrid), amg (algebraic) [default: auto: none; with --preset fast mg for many unknowns]
-    #[arg(long, value_name = "NAME", allow_hyphen_values = true, value_parser = auto_or::<Choice<Preconditioning>>(Preconditioning::ALL.map(|(_, name)| name)), hide_possible_values = true)]
+    #[arg(long, value_name = "NAME", value_parser = auto_or::<Choice<Preconditioning>>(Preconditioning::ALL.map(|(_, name)| name)), hide_possible_values = true)]
     preconditioner: Option<Choice<Preconditioning>>,
     /// Device: auto, cpu, cuda (one GPU per rank), cuda:K [default: auto: a GPU for each rank if all have one, else cpu]
-    #[arg(long, value_name = "DEVICE", allow_hyphen_values = true, value_parser = auto_or::<Device>(["cpu", "cuda"]), hide_possible_values = true)]
+    #[arg(long, value_name = "DEVICE", value_parser = auto_or::<Device>(["cpu", "cuda"]), hide_possible_values = true)]
     device: Option<Device>,
     /// Storage format of the matrix: auto, crs, pattern, symmetric [default: auto: crs; with --preset fast by size and symmetry]
-    #[arg(long, value_name = "NAME", allow_hyphen_values = true, value_parser = auto_or::<Choice<Format>>(Format::ALL.map(|(_, name)| name)), hide_possible_values = true)]
+    #[arg(long, value_name = "NAME", value_parser = auto_or::<Choice<Format>>(Format::ALL.map(|(_, name)| name)), hide_possible_values = true)]
     format: Option<Choice<Format>>,
     /// Type of the matrix values that products read: f64, f32 [default: f64]
-    #[arg(long, value_name = "NAME", allow_hyphen_values = true, value_parser = named::<Precision>(Precision::ALL.map(|(_, name)| name)), hide_possible_values = true)]
+    #[arg(long, value_name = "NAME", value_parser = named::<Precision>(Precision::ALL.map(|(_, name)| name)), hide_possible_values = true)]
     matrix: Option<Precision>,
     /// Threads per row in products with --format crs on a GPU: auto, warp, 1, 2, 4, 8, 16, 32 [default: auto]
-    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = named::<RowLanes>(RowLanes::ALL.map(|(_, name)| name)), hide_possible_values = true)]
+    #[arg(long, value_name = "N", value_parser = named::<RowLanes>(RowLanes::ALL.map(|(_, name)| name)), hide_possible_values = true)]
     lanes: Option<RowLanes>,
     /// Let several ranks use one GPU
     #[arg(long)]
     share_gpu: bool,
     /// Transport between ranks: auto, mpi (CPU); peer, nccl, staged, mpi-device (GPUs) [default: auto]
-    #[arg(long, value_name = "NAME", allow_hyphen_values = true, value_parser = auto_or::<Choice<Transport>>(Transport::ALL.map(|(_, name)| name)), hide_possible_values = true)]
+    #[arg(long, value_name = "NAME", value_parser = auto_or::<Choice<Transport>>(Transport::ALL.map(|(_, name)| name)), hide_possible_values = true)]
     halo: Option<Choice<Transport>>,
     /// Give the same bits for the same number of ranks, with any transport and number of threads
     #[arg(long)]
     deterministic: bool,
     /// Threads per rank [default: the cores allowed to the rank]
-    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = count, value_hint = ValueHint::Other)]
+    #[arg(long, value_name = "N", value_parser = count, value_hint = ValueHint::Other)]
     threads: Option<usize>,
     /// Limit for waiting on other ranks; then the job ends [default: no limit]
-    #[arg(long, value_name = "SECONDS", allow_hyphen_values = true, value_parser = number, value_hint = ValueHint::Other)]
+    #[arg(long, value_name = "SECONDS", value_parser = number, value_hint = ValueHint::Other)]
     timeout: Option<f64>,
     /// Write the report as JSON, or as YAML if FILE ends with .yaml; - is the standard output (the table goes to stderr)
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]

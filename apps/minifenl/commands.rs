@@ -23,28 +23,28 @@ pub enum Command {
 #[derive(Debug, Args)]
 pub struct Strategies {
     /// Nodes along the edges of the box, 64 or 64x48x32 [default: 64]
-    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    #[arg(long, value_name = "N")]
     nodes: Option<Nodes>,
     /// Nodes along the edges of each rank's share (weak scaling)
-    #[arg(long, value_name = "N", allow_hyphen_values = true, conflicts_with = "nodes")]
+    #[arg(long, value_name = "N", conflicts_with = "nodes")]
     nodes_per_rank: Option<Nodes>,
     /// Coordinate map: none, bubble[:M], twist[:A] [default: none]
-    #[arg(long, value_name = "MAP", allow_hyphen_values = true)]
+    #[arg(long, value_name = "MAP")]
     map: Option<CoordinateMap>,
     /// Device: auto, cpu, cuda (one GPU per rank), cuda:K [default: auto: a GPU for each rank if all have one, else cpu]
-    #[arg(long, value_name = "DEVICE", allow_hyphen_values = true)]
+    #[arg(long, value_name = "DEVICE")]
     device: Option<Device>,
     /// Let several ranks use one GPU
     #[arg(long)]
     share_gpu: bool,
     /// Threads per rank [default: the cores allowed to the rank]
-    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    #[arg(long, value_name = "N")]
     threads: Option<usize>,
     /// Rounds of each strategy; times are medians
     #[arg(long, value_name = "N", default_value = "5", value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub rounds: u16,
     /// End the job if a rank waits longer for other ranks [default: no limit]
-    #[arg(long, value_name = "SECONDS", allow_hyphen_values = true)]
+    #[arg(long, value_name = "SECONDS")]
     timeout: Option<f64>,
     /// Write the numbers as JSON, or as YAML if FILE ends with .yaml
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -70,13 +70,13 @@ impl Strategies {
 #[derive(Debug, Args)]
 pub struct Verify {
     /// Algorithms of the orders and patch tests: papers, fast [default: papers]
-    #[arg(long, value_name = "PRESET", allow_hyphen_values = true)]
+    #[arg(long, value_name = "PRESET")]
     preset: Option<Preset>,
     /// Device: auto, cpu, cuda (one GPU per rank), cuda:K [default: auto: a GPU if there is one, else cpu]
-    #[arg(long, value_name = "DEVICE", allow_hyphen_values = true)]
+    #[arg(long, value_name = "DEVICE")]
     device: Option<Device>,
     /// Threads [default: the cores allowed]
-    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    #[arg(long, value_name = "N")]
     threads: Option<usize>,
     /// Write the checks as JSON, or as YAML if FILE ends with .yaml
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -149,7 +149,7 @@ pub struct Compare {
     #[arg(value_name = "B.json", value_hint = ValueHint::FilePath)]
     pub b: PathBuf,
     /// End with code 4 if a phase with 5 % of the time or more takes more than RATIO times as long in B, with 3 if one of the runs failed
-    #[arg(long, value_name = "RATIO", allow_hyphen_values = true, value_parser = ratio)]
+    #[arg(long, value_name = "RATIO", value_parser = ratio)]
     pub fail_above: Option<f64>,
 }
 

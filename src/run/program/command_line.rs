@@ -3,6 +3,7 @@
 use super::{Exit, failure, show};
 use crate::Error;
 use crate::error::printable;
+use clap::ValueHint;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use std::ffi::OsString;
 use std::io::Write;
@@ -43,12 +44,16 @@ pub fn parse_from<P: clap::Parser>(words: Vec<OsString>) -> std::result::Result<
     })
 }
 
-/// The command line of `P` as all programs have it: help of 80 columns, and values that may be negative numbers, so that a message names
-/// their flag.
+/// The command line of `P` as all programs have it: help of 80 columns, and values that may begin with a hyphen, so that a message names
+/// their flag. For names of files only negative numbers may.
 fn command<P: clap::CommandFactory>() -> clap::Command {
     let signed = |arg: clap::Arg| {
         let is_flag = arg.get_long().is_some() && arg.get_action().takes_values() && arg.get_num_args().is_none();
-        if is_flag { arg.allow_negative_numbers(true) } else { arg }
+        match arg.get_value_hint() {
+            _ if !is_flag => arg,
+            ValueHint::FilePath | ValueHint::DirPath | ValueHint::AnyPath => arg.allow_negative_numbers(true),
+            _ => arg.allow_hyphen_values(true),
+        }
     };
     P::command().max_term_width(80).mut_args(signed).mut_subcommands(|command| command.mut_args(signed))
 }
