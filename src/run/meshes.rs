@@ -44,7 +44,7 @@ pub(super) fn made<S: Job>(
 const FEW: u64 = 300;
 
 /// Most unknowns of a replicated box that is too small to be cut for all ranks.
-const MOST_WHOLE: u64 = 16384;
+const MOST_REPLICATED: u64 = 16384;
 
 /// A coarser box of a multigrid preconditioner.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -57,7 +57,7 @@ pub(super) struct CoarseBox {
 
 /// Returns the coarser boxes of a multigrid preconditioner, finest first. The ranks share them as long as they are large and each rank owns
 /// nodes. Each rank stores a full copy of a coarser one, so that the last box does not depend on the number of ranks. Coarsening stops before
-/// a box with more than [`MOST_WHOLE`] unknowns and too few nodes along an edge for the ranks.
+/// a box with more than [`MOST_REPLICATED`] unknowns and too few nodes along an edge for the ranks.
 pub(super) fn coarse_boxes(deck: &Deck, fine: &BoxSpec, mut ranks: usize) -> Vec<CoarseBox> {
     let (mut boxes, mut spec, mut element) = (Vec::new(), *fine, deck.mesh.element);
     let dofs = deck.problem.kind.dofs() as u64;
@@ -66,7 +66,7 @@ pub(super) fn coarse_boxes(deck: &Deck, fine: &BoxSpec, mut ranks: usize) -> Vec
         (spec, element) = (coarser, element.of_degree_one());
         let unknowns = dofs * spec.node_count();
         let has_parts = BoxParts::new(&spec, ranks).is_ok();
-        if !has_parts && unknowns > MOST_WHOLE {
+        if !has_parts && unknowns > MOST_REPLICATED {
             break;
         }
         if !has_parts || gathers(unknowns, ranks) {

@@ -109,7 +109,7 @@ impl<S: Job> Aggregates<S> {
         let Some(levels) = &self.levels else { return Vec::new() };
         let numbers = levels.levels().1.zip(1..).map(|(matrix, level)| {
             let [rows, entries] = [matrix.graph().rows(), matrix.graph().nnz()].map(|count| count as u64);
-            LevelReport { ranks: if levels.is_whole(level) { 1 } else { ranks }, rows, entries, seconds: 0.0 }
+            LevelReport { ranks: if levels.is_replicated(level) { 1 } else { ranks }, rows, entries, seconds: 0.0 }
         });
         numbers.collect()
     }

@@ -49,13 +49,13 @@ pub(super) struct Multigrid<'a, S: Job> {
 }
 
 /// Returns whether this rank has all nodes of a mesh.
-fn is_whole<M: MemorySpace>(mesh: &Mesh<M>) -> bool {
+fn is_replicated<M: MemorySpace>(mesh: &Mesh<M>) -> bool {
     mesh.map.owned_count() as u64 == mesh.map.global_count()
 }
 
 /// Returns the connections of the ranks that share a mesh.
 fn sharing<'l, S: Job>(links: &'l Links<'l, S>, mesh: &Mesh<S::Memory>) -> &'l Links<'l, S> {
-    if is_whole(mesh) { links.alone() } else { links }
+    if is_replicated(mesh) { links.alone() } else { links }
 }
 
 /// A matrix between the grid points of two boxes.
@@ -70,7 +70,7 @@ fn between<S: Job>(
 ) -> Result<Between<S>> {
     let (space, links, dofs) = (fine.space, fine.input.links, fine.case.model.dofs());
     let (meshes, stencils) = ([rows, columns], [0, 1, 2].map(stencil));
-    if is_whole(rows) && !is_whole(columns) {
+    if is_replicated(rows) && !is_replicated(columns) {
         let (matrix, map) = agree(links.comm(), space.grid_matrix(None, meshes, &stencils, dofs))?;
         let (all, used) = (dofs * rows.map.owned_count(), GridMatrix::rows_with_entries(meshes, &stencils, dofs));
         return DistributedMatrix::gathered(space, links, (matrix, &map), (0, all), Ok(used));

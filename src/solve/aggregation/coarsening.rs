@@ -48,7 +48,7 @@ pub(super) struct Coarser<S: Aggregate> {
     /// P and R.
     pub transfer: Transfer<S>,
     /// Whether every rank has all of A'.
-    pub is_whole: bool,
+    pub is_replicated: bool,
     /// A', without values.
     pub coarse: Mapped<S>,
     pub near_null: NearNull<S::Memory>,
@@ -94,7 +94,7 @@ impl<S: Aggregate> Coarsening<S> {
             let [prolongation, restriction] = [(p, map), (r, fine.map)]
                 .map(|(rows, map)| agree(comm, DistributedMatrix::new(space, links, (rows, &map))));
             let transfer = Transfer { prolongation: prolongation?, restriction: restriction?, entries };
-            return Ok(Coarser { coarsening, transfer, is_whole: false, coarse, near_null });
+            return Ok(Coarser { coarsening, transfer, is_replicated: false, coarse, near_null });
         }
         let (unknowns, first) = (unknowns as usize, numbering.first() * width as u64);
         let entries = p.graph().nnz() + r.graph().nnz();
@@ -107,7 +107,7 @@ impl<S: Aggregate> Coarsening<S> {
         let (own, whole) = Gathered::plan(space, comm, coarse.0, (&all, width))?;
         coarsening.gathered = Some(own);
         let near_null = gathered_vectors(space, comm, &near_null)?;
-        Ok(Coarser { coarsening, transfer, is_whole: true, coarse: (whole, map), near_null })
+        Ok(Coarser { coarsening, transfer, is_replicated: true, coarse: (whole, map), near_null })
     }
 
     /// Computes the coarse matrix of a fine one on the graph of the plan, with P and R: 2 flops per pair of entries in both products.

@@ -21,7 +21,7 @@ pub(super) enum Last {
     /// With the last level.
     Complete,
     /// Before the first replicated level, whose rows are on every rank.
-    Whole,
+    Replicated,
 }
 
 /// The levels so far.
@@ -66,16 +66,16 @@ impl<S: Aggregate> Setup<S> {
                 self.levels.push(with(agree(comm, level)?, inverse, smoother));
                 return Ok(Last::Complete);
             };
-            let Coarser { mut coarsening, transfer, coarse: (mut below, map), near_null, is_whole } = coarser;
+            let Coarser { mut coarsening, transfer, coarse: (mut below, map), near_null, is_replicated } = coarser;
             coarsening.refill(space, comm, factors(a, &transfer), &mut below)?;
             let level = Level::of_sizes(space, [rows, columns], finer, Some(transfer));
             self.levels.push(with(agree(comm, level)?, inverse, Some(smoother(largest))));
-            let sharing = if is_whole { on.alone() } else { on };
+            let sharing = if is_replicated { on.alone() } else { on };
             self.coarse.push(agree(comm, DistributedMatrix::new(space, sharing, (below, &map)))?);
             self.coarsenings.push(coarsening);
             (self.map, self.near_null) = (map, near_null);
-            if is_whole {
-                return Ok(Last::Whole);
+            if is_replicated {
+                return Ok(Last::Replicated);
             }
         }
     }

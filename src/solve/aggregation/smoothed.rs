@@ -95,7 +95,7 @@ impl<S: Aggregate> SmoothedAggregation<S> {
         let taken = check(matrix, map, &near_null).and_then(|()| near_null.taken(space, |values| space.take(values)));
         let mut setup = Setup::new(map.clone(), agree(comm, taken)?);
         // The ranks share large levels. Each rank makes the smaller ones without messages; all have to find the same.
-        if setup.extend(space, links, matrix)? == Last::Whole {
+        if setup.extend(space, links, matrix)? == Last::Replicated {
             let shared = setup.levels.len();
             agree(comm, setup.extend(space, links.alone(), matrix))?;
             let rows: Vec<usize> = setup.levels[shared..].iter().map(Level::rows).collect();
@@ -121,7 +121,7 @@ impl<S: Aggregate> SmoothedAggregation<S> {
             || Error::Invalid("SmoothedAggregation::refill: expected a matrix on the graph of the levels".into());
         agree(comm, is_known.then_some(()).ok_or_else(other))?;
         let count = self.hierarchy.levels.len();
-        let shared = (0..count).take_while(|&at| !self.is_whole(at)).count();
+        let shared = (0..count).take_while(|&at| !self.is_replicated(at)).count();
         self.refill_levels(space, links, matrix, 0..shared)?;
         agree(comm, self.refill_levels(space, links.alone(), matrix, shared..count))?;
         self.invert_last(space, links)
@@ -164,8 +164,8 @@ impl<S: Aggregate> SmoothedAggregation<S> {
     }
 
     /// Returns whether every rank has all rows of a level.
-    pub fn is_whole(&self, level: usize) -> bool {
-        self.hierarchy.is_whole(level)
+    pub fn is_replicated(&self, level: usize) -> bool {
+        self.hierarchy.is_replicated(level)
     }
 
     /// Returns the levels, finest first, and the matrices of all but the first.

@@ -47,13 +47,13 @@ impl<S: Staging + Spmv, A: Operator<S>> Hierarchy<S, A> {
     }
 
     /// Returns whether every rank has all rows of a level: the restriction to it, or to a finer one, is gathered.
-    pub fn is_whole(&self, at: usize) -> bool {
+    pub fn is_replicated(&self, at: usize) -> bool {
         self.levels.iter().take(at).filter_map(Level::transfer).any(|finer| finer.restriction.is_gathered())
     }
 
     /// Does work on a level with the ranks that share its rows, and makes its result the same on all ranks. Collective.
     fn on_level<R>(&self, links: &Links<'_, S>, at: usize, work: impl FnOnce(&Links<'_, S>) -> Result<R>) -> Result<R> {
-        if self.is_whole(at) { agree(links.comm(), work(links.alone())) } else { work(links) }
+        if self.is_replicated(at) { agree(links.comm(), work(links.alone())) } else { work(links) }
     }
 
     /// Estimates the eigenvalues that the smoothers of these levels need, unless an earlier call has: the iterate of a nonlinear problem
@@ -76,7 +76,7 @@ impl<S: Staging + Spmv, A: Operator<S>> Hierarchy<S, A> {
         let smoothed = operators.len() - usize::from(self.bottom.is_some());
         let (finer, mut coarser) = (self.levels.len() - operators.len(), None);
         for at in (0..smoothed).rev() {
-            let is_whole = self.is_whole(finer + at);
+            let is_replicated = self.is_replicated(finer + at);
             let level = &mut self.levels[finer + at];
             if level.smoother.is_none() && level.is_refined {
                 level.smoother = coarser;
@@ -86,7 +86,7 @@ impl<S: Staging + Spmv, A: Operator<S>> Hierarchy<S, A> {
                     random(at, S::Memory::slice_mut(&mut level.x))?;
                     largest_eigenvalue(space, links, operators[at], level)
                 };
-                let largest = if is_whole { agree(links.comm(), largest(links.alone())) } else { largest(links) };
+                let largest = if is_replicated { agree(links.comm(), largest(links.alone())) } else { largest(links) };
                 level.smoother = Some(Chebyshev::below(largest?, self.smoothing));
             }
             coarser = level.smoother;
