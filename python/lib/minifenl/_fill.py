@@ -106,9 +106,8 @@ class Fill:
     graph : Graph
         The table of the elements and its pattern.
     strategy : str
-        - ``"gather"``: each row adds its numbers in the order of the elements: the same bits on any number of threads, in every run,
-          and those of ``scipy.sparse`` where it adds in that order;
-        - ``"colour"``: elements of one colour, which share no node, are added in parallel: the same bits on any number of threads;
+        - ``"gather"``: each row adds its numbers in the order of the elements: the same bits in every run, on any number of threads;
+        - ``"colour"``: blocks of elements that share no node are added in parallel: the same bits in every run, too;
         - ``"scatter"``: every addition is atomic: the last bits may differ between runs;
         - ``"seam"``: as ``scatter``, with atomic additions only in rows that several threads may reach.
     threads : int, optional
@@ -125,9 +124,9 @@ class Fill:
 
     Notes
     -----
-    ``CooPlan.from_elements`` sums such matrices as ``gather`` does. It is for element matrices with rows and columns of two tables, for
-    entries that are left out, for constraints, element vectors and a GPU; ``Fill`` is for several plans on one pattern and for the
-    other strategies. The lock of the interpreter is released during a sum: arrays must not be changed meanwhile.
+    ``CooPlan.from_elements`` sums such matrices with the bits of ``gather``. Take it for rows and columns of two tables, negative indices,
+    constraints, element vectors and GPUs; take ``Fill`` for several dofs per node, a pattern that several plans share, and the other
+    strategies. The lock of the interpreter is released during a sum: arrays must not be changed meanwhile.
     """
 
     def __init__(self, graph: Graph, strategy: str = "gather", *, threads: int | None = None):
