@@ -12,7 +12,7 @@ use super::solution::Solution;
 use super::steps::{alone, fix_order, here, newton, of_setting, share, wait_limit};
 use super::{Deck, Event, Job, Phases, Problem, ProblemInput, Progress, Report, summary};
 use crate::comm::{Communicator, Links, agree, default_threads};
-use crate::space::{FreeMemory, MemorySpace, Threads};
+use crate::space::{FreeMemory, MemorySpace, StepTimes, Threads};
 use crate::{Result, graph};
 use std::cell::RefCell;
 
@@ -147,21 +147,22 @@ pub fn solution_on<S: Job>(
 
     // 2. The graph of the matrix, if there is one: that of the nodes, expanded to unknowns.
     let mut graph = None;
-    let mut map_stats = None;
+    let (mut map_stats, mut steps) = (None, StepTimes::default());
     if deck.has_matrix() {
         progress(Event::Phase("graph"))?;
         comm.enter_phase("graph");
         // Ranks start the graph together: its time should not include waiting for the slowest mesh.
         comm.barrier();
         let built = phases.time("graph", || {
-            let nodes = graph::build(space, &mesh.elem_node, mesh.map.owned_count(), deck.graph.strategy.or_default())?;
-            nodes.step_times.iter().for_each(|(name, time)| phases.add(name, 1, time.as_secs_f64()));
-            map_stats = nodes.map_stats;
+            let strategy = deck.graph.strategy.or_default();
+            let mut nodes = graph::build(space, &mesh.elem_node, mesh.map.owned_count(), strategy)?;
+            (map_stats, steps) = (nodes.map_stats, std::mem::take(&mut nodes.step_times));
             let graph = space.dof_graph(nodes, case.model.dofs())?;
             // Launches return at once on a GPU; the phase ends when their work has.
             space.fence().map(|()| graph)
         });
         graph = Some(agree(comm, built.map_err(|error| error.in_stage("graph", here)))?);
+        phases.add_steps(comm, &steps);
     }
 
     // 3. Assembly, boundary conditions, matrix and solver, which all Newton steps use.

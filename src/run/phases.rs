@@ -7,6 +7,7 @@
 use super::cost::Cost;
 use super::report::{PhaseReport, SpreadReport};
 use crate::comm::Communicator;
+use crate::space::StepTimes;
 use std::{cell::RefCell, time::Instant};
 
 /// Totals of one rank for one phase.
@@ -68,6 +69,21 @@ impl Phases {
             phase.calls += calls;
             phase.seconds += seconds;
         });
+    }
+
+    /// Adds steps as phases, if all ranks took the same ones: reports have the same phases on every rank. A GPU builds the graph in other
+    /// steps where the local indices of a row lie far apart. Collective.
+    pub fn add_steps(&self, comm: &dyn Communicator, steps: &StepTimes) {
+        // A hash of the names (FNV-1a) in 53 bits, which a float holds.
+        let bytes = steps.iter().flat_map(|(name, _)| name.bytes());
+        let hash =
+            bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+        let code = (hash >> 11) as f64;
+        let mut ends = [code, -code];
+        comm.all_max(&mut ends);
+        if ends[0] == -ends[1] {
+            steps.iter().for_each(|(name, time)| self.add(name, 1, time.as_secs_f64()));
+        }
     }
 
     /// Sets what one call of a phase moves and computes.
@@ -155,6 +171,22 @@ mod tests {
         assert_eq!((totals[0].name, totals[0].calls), ("graph", 1));
         assert_eq!((totals[1].name, totals[1].calls), ("graph/scan", 3));
         assert!(totals[1].seconds >= 0.5);
+    }
+
+    /// Ranks that build a graph in different steps report the same phases.
+    #[test]
+    fn steps_are_phases_where_all_ranks_took_them() {
+        for (names, count) in
+            [([["a", "b"], ["a", "b"]], 2), ([["a", "b"], ["a", "c"]], 0), ([["a", "b"], ["b", "a"]], 0)]
+        {
+            let totals = on_ranks(2, |comm| {
+                let (phases, mut steps) = (Phases::default(), StepTimes::default());
+                names[comm.rank()].iter().for_each(|&name| steps.mark(name));
+                phases.add_steps(comm, &steps);
+                phases.report(comm, 1, None).len()
+            });
+            assert_eq!(totals, [count; 2], "{names:?}");
+        }
     }
 
     #[test]
