@@ -222,6 +222,10 @@ mod tests {
         assert_eq!(failures(|n| n.solves = solve(6e-7, 1e-7)), [""; 0]);
         assert_eq!(failures(|n| n.solves = solve(6.1e-7, 1e-7)).len(), 1);
         assert_eq!(failures(|n| n.solves = solve(6e-7, 0.0)).len(), 1);
+        // Below the attainable accuracy, rounded values change no limit: the larger of both counts, not their sum.
+        let small = 80.0 * f64::EPSILON;
+        assert_eq!(failures(|n| n.solves = solve(100.0 * f64::EPSILON * 6.0, small)), [""; 0]);
+        assert_eq!(failures(|n| n.solves = solve(101.0 * f64::EPSILON * 6.0, small)).len(), 1);
     }
 
     #[test]

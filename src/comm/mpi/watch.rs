@@ -191,6 +191,9 @@ mod tests {
         assert_eq!(ranges(&[0, 2, 3, 4, 9]), "0, 2-4, 9");
         let odd: Vec<usize> = (0..10).map(|i| 2 * i + 1).collect();
         assert_eq!(ranges(&odd), "1, 3, 5, 7, 9, 11, 13, 15 and 2 more");
+        // Those left are ranks, not ranges.
+        let pairs: Vec<usize> = (0..10).flat_map(|i| [3 * i, 3 * i + 1]).collect();
+        assert_eq!(ranges(&pairs), "0-1, 3-4, 6-7, 9-10, 12-13, 15-16, 18-19, 21-22 and 4 more");
     }
 
     #[test]
