@@ -158,6 +158,7 @@ mod tests {
     fn faults_of_a_map_are_named() {
         let refused = |owned, neighbours| Map::new(9, owned, neighbours).unwrap_err().to_string();
         assert!(refused(4, vec![neighbour(2, &[], 4..5), neighbour(1, &[], 5..6)]).contains("neighbour 1: neighbours"));
+        assert!(refused(4, vec![neighbour(2, &[], 4..5), neighbour(2, &[], 5..6)]).contains("neighbour 2: neighbours"));
         assert!(refused(4, vec![neighbour(2, &[], 5..6)]).contains("are 5..6, expected to start at 4"));
         #[expect(clippy::reversed_empty_ranges)]
         let reversed = 4..3;
