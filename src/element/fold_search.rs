@@ -15,7 +15,7 @@
 
 use super::basis::DIM;
 use super::bernstein::{Bernstein, Fold};
-use super::folding::{exceeds_losses, length, triple};
+use super::folding::{LEAST, exceeds_losses, length, triple};
 use super::polynomials::inverse;
 use super::{Basis, ElementType, Shape};
 
@@ -108,7 +108,7 @@ impl FoldSearch {
         };
         let polynomial = self.grid.coefficients(self.gradients.iter().map(determinant).collect());
         let scale = polynomial.all.iter().fold(0.0, |most: f64, value| most.max(value.abs()));
-        let found = polynomial.search_all(ROUNDING * scale)?;
+        let found = polynomial.search_all((ROUNDING * scale).max(LEAST))?;
         Some(Fold { point: reference(self.shape, found.point), ..found })
     }
 
@@ -182,6 +182,18 @@ mod tests {
             _ => [1.0 + x, 1.0 - x, 1.0 + y, 1.0 - y, 1.0 + z, 1.0 - z],
         };
         sides.iter().all(|&distance| distance > -1e-12)
+    }
+
+    /// A determinant of 1e-321 has no finite reciprocal; one of 1e-300 has.
+    #[test]
+    fn elements_whose_determinants_underflow_are_folded() {
+        for (element, name) in ElementType::volumes() {
+            let of_size = |edge: f64| {
+                let coords: Vec<Vector> = element.reference_nodes().iter().map(|xi| xi.map(|x| edge * x)).collect();
+                FoldSearch::new(element).fold(&coords).is_some()
+            };
+            assert_eq!([1e-107, 1e-100].map(of_size), [true, false], "{name}");
+        }
     }
 
     /// Points of the unit cube on a grid of n^3.

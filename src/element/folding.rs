@@ -64,6 +64,9 @@ fn mean(edges: &[Vector; 4]) -> (Vector, f64) {
     (mean, edges.iter().map(deviation).fold(0.0, f64::max))
 }
 
+/// Determinants are positive above it: the reciprocal of a smaller one may be infinite.
+pub(super) const LEAST: f64 = f64::MIN_POSITIVE;
+
 /// The cheap test: true only if the determinant is positive everywhere.
 fn is_clearly_positive(edges: &[[Vector; 4]; DIM]) -> bool {
     let [(a, u), (b, v), (c, w)] = [mean(&edges[0]), mean(&edges[1]), mean(&edges[2])];
@@ -74,7 +77,9 @@ fn is_clearly_positive(edges: &[[Vector; 4]; DIM]) -> bool {
 pub(super) fn exceeds_losses([a, b, c]: [Vector; DIM], [u, v, w]: Vector) -> bool {
     let [la, lb, lc] = [a, b, c].map(length);
     let lost = u * (lb + v) * (lc + w) + la * v * (lc + w) + la * lb * w;
-    triple(a, b, c) > lost + ROUNDING * la * lb * lc
+    // Where the determinant underflows, the losses may, too.
+    let determinant = triple(a, b, c);
+    determinant > LEAST && determinant > lost + ROUNDING * la * lb * lc
 }
 
 fn coefficients([a, b, c]: &[[Vector; 4]; DIM]) -> Coefficients {
@@ -90,7 +95,7 @@ fn coefficients([a, b, c]: &[[Vector; 4]; DIM]) -> Coefficients {
 
 fn is_positive(value: f64) -> bool {
     // A comparison with NaN is false.
-    value > 0.0
+    value > LEAST
 }
 
 /// Returns where a trilinear hexahedron is folded, with the determinant, or `None`.
@@ -108,7 +113,7 @@ pub fn fold(coords: &[[f64; DIM]; HEX8_NODES]) -> Option<(FoldPlace, f64)> {
             }
         }
     }
-    let found = Bernstein { degree: 2, all: all.to_vec() }.search(0.0)?;
+    let found = Bernstein { degree: 2, all: all.to_vec() }.search(LEAST)?;
     let place = if found.is_bound { FoldPlace::Around } else { FoldPlace::Inside };
     Some((place(found.point), found.determinant))
 }
