@@ -240,8 +240,10 @@ KERNEL __launch_bounds__(THREADS) check_folding(u64 elems, const u32* nodes, con
     }
     double2 a = mean_of(edges[0], mean[0]), b = mean_of(edges[1], mean[1]), c = mean_of(edges[2], mean[2]);
     double lost = a.y * (b.x + b.y) * (c.x + c.y) + a.x * b.y * (c.x + c.y) + a.x * b.x * c.y;
-    // The margin covers rounding.
-    if (triple(mean[0], mean[1], mean[2]) > lost + 1e-13 * a.x * b.x * c.x) return;
+    // The margin covers rounding. LEAST is the smallest normal number.
+    constexpr double LEAST = 2.2250738585072014e-308;
+    double determinant = triple(mean[0], mean[1], mean[2]);
+    if (determinant > LEAST && determinant > lost + 1e-13 * a.x * b.x * c.x) return;
     bool positive = true;
 #pragma unroll
     for (int at = 0; at < 27; at++) {
@@ -253,8 +255,8 @@ KERNEL __launch_bounds__(THREADS) check_folding(u64 elems, const u32* nodes, con
             if (i2 < 0 || i2 > 1 || j2 < 0 || j2 > 1 || k2 < 0 || k2 > 1) continue;
             sum += triple(edges[0][j + 2 * k], edges[1][i + 2 * k2], edges[2][i2 + 2 * j2]);
         }
-        // The positive factor of the coefficient does not matter; NaN is not positive.
-        positive = positive && sum > 0;
+        // The coefficient is the sum times a factor of at least an eighth; NaN is not positive.
+        positive = positive && sum > 8 * LEAST;
     }
     if (!positive) *open = 1;
 }

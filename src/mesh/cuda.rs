@@ -65,6 +65,9 @@ fn numbers_in_box(
     columns: &Columns<'_, CudaMemory>,
     range: &IndexBox,
 ) -> Result<CudaArray<LocalOrdinal>> {
+    if range.count() == 0 {
+        return space.unfilled(0);
+    }
     let ghosts = columns.ghosts.iter().map(|(ghosts, _, first)| (ghosts, u64::from(*first)));
     let ghosts = ghosts.filter(|(ghosts, _)| ghosts.count() > 0);
     let used = ghosts.clone().fold(*columns.mesh.part.owned(), |used, (ghosts, _)| used.joined(ghosts));

@@ -7,18 +7,19 @@
 //! Interpolation and its transpose have this form, whatever the coordinate map: it moves the points of both meshes alike, so that
 //! weights follow from indices. Rows and columns are cut among ranks independently; a rank reads the columns of other ranks within the
 //! hull of its rows' stencils, which all ranks compute from the boxes alone. Points that the elements of the columns do not have (of
-//! `hex20`) have no entry. A product has the same bits on any number of ranks and threads.
+//! `hex20`) have no entry. A row has the same bits on any number of ranks and threads, unless it is a sum over ranks.
 //!
 //! Memory: nothing for each node of a box on one rank; 4 bytes for each row and column where ranks share the box or nodes are listed.
 
 use super::grid_columns::Columns;
+use super::grid_product::SUMS;
 use super::{IndexBox, Mesh, MeshSpace, Stencil};
 use crate::blas::Blas;
 use crate::comm::{Communicator, Map, agree};
 use crate::error::check_at_least;
 use crate::space::{Array, MemorySpace, Slice};
 use crate::sparse::Operator;
-use crate::{LocalOrdinal, Result};
+use crate::{Error, LocalOrdinal, Result};
 
 /// The entries of a stencil between two ranges of indices: those of row i are `offsets[i]..offsets[i + 1]`.
 #[derive(Debug)]
@@ -35,7 +36,7 @@ pub(super) struct AxisEntries<M: MemorySpace> {
 #[derive(Debug)]
 pub(super) struct Points<M: MemorySpace> {
     pub counts: [u32; 3],
-    /// Of rows the position of each node, of columns the node at each position or [`NONE`](super::grid_columns::NONE). Where there are none, both are equal.
+    /// `[node]` position for rows, `[position]` node or [`NONE`](super::grid_columns::NONE) for columns; `None`: the identity.
     pub numbers: Option<M::Array<LocalOrdinal>>,
 }
 
@@ -111,6 +112,9 @@ pub(super) fn grid_matrix<S: MeshSpace>(
     row_positions: impl FnOnce(&Mesh<S::Memory>) -> Result<Array<S, LocalOrdinal>>,
     column_numbers: impl FnOnce(&Columns<'_, S::Memory>, &IndexBox) -> Result<Array<S, LocalOrdinal>>,
 ) -> Result<(GridMatrix<S::Memory>, Map)> {
+    if dofs > SUMS {
+        return Err(Error::Invalid(format!("grid_matrix: {dofs} unknowns per node: expected at most {SUMS}")));
+    }
     let rows = meshes[0];
     let make = |columns: Columns<'_, S::Memory>| {
         let (own, of_columns) = (rows.part.owned(), columns.mesh.part.owned());
@@ -147,7 +151,6 @@ pub(super) fn grid_matrix<S: MeshSpace>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Error;
     use crate::comm::Solo;
     use crate::comm::ranks::on_ranks;
     use crate::element::ElementType;

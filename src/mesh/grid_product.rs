@@ -12,6 +12,9 @@ use std::ops::Range;
 /// Rows of a task.
 const ROWS: usize = 4096;
 
+/// Sums of a task, for columns of a line at a time.
+pub(super) const SUMS: usize = 512;
+
 impl AxisEntries<HostMemory> {
     fn range(&self, rows: Range<usize>) -> Range<usize> {
         self.offsets[rows.start] as usize..self.offsets[rows.end] as usize
@@ -29,7 +32,7 @@ impl AxisEntries<HostMemory> {
 pub(super) fn product(space: &Threads, matrix: &GridMatrix<HostMemory>, x: &[f64], y: &mut [f64]) {
     let dofs = matrix.dofs;
     space.for_each(y.par_chunks_mut(dofs * ROWS).enumerate(), |(task, mut y)| {
-        let mut sums = vec![0.0; dofs * matrix.columns.counts[0] as usize];
+        let mut sums = [0.0; SUMS];
         let mut node = task * ROWS;
         while !y.is_empty() {
             let (first, run) = run(matrix, node, y.len() / dofs);
@@ -50,40 +53,40 @@ fn run(matrix: &GridMatrix<HostMemory>, node: usize, most: usize) -> (usize, usi
 }
 
 /// The rows of a run from a position on.
-fn of_line(matrix: &GridMatrix<HostMemory>, first: usize, x: &[f64], sums: &mut [f64], y: &mut [f64]) {
+fn of_line(matrix: &GridMatrix<HostMemory>, first: usize, x: &[f64], sums: &mut [f64; SUMS], y: &mut [f64]) {
     let (dofs, [along_x, along_y, along_z]) = (matrix.dofs, &matrix.stencils);
     let ([rows_x, rows_y, _], [columns_x, columns_y, _]) =
         (matrix.rows.counts.map(|count| count as usize), matrix.columns.counts.map(|count| count as usize));
     let (i, j, k) = (first % rows_x, first / rows_x % rows_y, first / rows_x / rows_y);
     let rows = i..i + y.len() / dofs;
+    y.fill(0.0);
     let read = &along_x.columns[along_x.range(rows.clone())];
-    let (Some(&low), Some(&last)) = (read.first(), read.last()) else { return y.fill(0.0) };
-    let (low, count) = (low as usize, (last - low) as usize + 1);
-    let sums = &mut sums[..dofs * count];
-    sums.fill(0.0);
-    for (z, c) in along_z.of(k) {
-        for (y, b) in along_y.of(j) {
-            let (line, weight) = ((z * columns_y + y) * columns_x + low, b * c);
-            match &matrix.columns.numbers {
-                None => add(sums, weight, &x[dofs * line..]),
-                Some(numbers) => {
-                    for (sums, &node) in sums.chunks_exact_mut(dofs).zip(&numbers[line..]) {
-                        if node != NONE {
-                            add(sums, weight, &x[dofs * node as usize..]);
+    let (Some(&low), Some(&last)) = (read.first(), read.last()) else { return };
+    for low in (low as usize..=last as usize).step_by(SUMS / dofs) {
+        let end = (low + SUMS / dofs).min(last as usize + 1);
+        let sums = &mut sums[..dofs * (end - low)];
+        sums.fill(0.0);
+        for (z, c) in along_z.of(k) {
+            for (y, b) in along_y.of(j) {
+                let (line, weight) = ((z * columns_y + y) * columns_x + low, b * c);
+                match &matrix.columns.numbers {
+                    None => add(sums, weight, &x[dofs * line..]),
+                    Some(numbers) => {
+                        for (sums, &node) in sums.chunks_exact_mut(dofs).zip(&numbers[line..]) {
+                            if node != NONE {
+                                add(sums, weight, &x[dofs * node as usize..]);
+                            }
                         }
                     }
                 }
             }
         }
-    }
-    if dofs == 1 {
-        let of_row = |row: usize| along_x.of(row).fold(0.0, |sum, (column, a)| sum + a * sums[column - low]);
-        return rows.zip(y).for_each(|(row, y)| *y = of_row(row));
-    }
-    for (row, y) in rows.zip(y.chunks_exact_mut(dofs)) {
-        y.fill(0.0);
-        for (column, a) in along_x.of(row) {
-            add(y, a, &sums[dofs * (column - low)..]);
+        for (row, y) in rows.clone().zip(y.chunks_exact_mut(dofs)) {
+            for (column, a) in along_x.of(row).filter(|(column, _)| (low..end).contains(column)) {
+                let sums = &sums[dofs * (column - low)..];
+                // One unknown stays in a register.
+                if let [y] = y { *y += a * sums[0] } else { add(y, a, sums) }
+            }
         }
     }
 }

@@ -156,8 +156,8 @@ pub trait MeshSpace: ExecutionSpace {
     fn set_nodes(&self, nodes: &[LocalOrdinal], values: &[f64], vector: &mut Slice<Self, f64>) -> Result<()>;
 
     /// Makes this rank's rows of the matrix of three stencils between two meshes of one box, rows and columns, for `dofs` interleaved
-    /// unknowns per node; and the map of its columns, with ghosts. Without a communicator the rows are all those of the box, the columns
-    /// this rank's own nodes of a mesh that ranks share. Collective with one.
+    /// unknowns per node; and the map of its columns, with ghosts. Without a communicator rows and columns
+    /// are this rank's own nodes, whoever else has them. Collective with one.
     ///
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) for stencils of other grids, [`Error::OutOfMemory`](crate::Error::OutOfMemory), on one rank with

@@ -38,11 +38,6 @@ impl Stencil {
         self
     }
 
-    /// Returns the number of entries.
-    pub fn entries(&self) -> u64 {
-        self.rows.iter().map(|row| row.len() as u64).sum()
-    }
-
     /// Returns the transpose.
     pub fn transposed(&self) -> Self {
         let mut rows = vec![Vec::new(); self.columns as usize];

@@ -40,28 +40,30 @@ pub(super) fn forecast<S: Job>(
             Level::<S>::bytes(rows) + SmoothedAggregation::<S>::bytes(rows, entries) + coarsest
         }
         _ if deck.has_matrix() => Level::<S>::bytes(rows),
-        // Its diagonal is probed: five vectors, numbers of nodes, and for several components a copy of one.
-        _ => Level::<S>::bytes(rows) + 56 * sizes.columns(),
+        // Its diagonal is probed: four vectors and one for each component, numbers of nodes, a copy of a vector.
+        _ => Level::<S>::bytes(rows) + (48 + 8 * case.model.dofs() as u64) * sizes.columns(),
     };
-    let (mut points, mut rows) = (part.used().count(), sizes.rows());
+    let (mut points, mut finer) = (part.used().count(), sizes);
     let (mut shared, boxes) = (ranks, coarse_boxes(deck, part.spec(), ranks));
     for &CoarseBox { spec, element, ranks } in &boxes {
         let Ok(part) = BoxPart::new(&spec, rank % ranks, ranks) else { break };
         let (sizes, _, of_level) = of_part(&part, element, Operator::Assembled);
-        // Numbers for interpolation, its transpose, and of unknowns to the coarser box; boxes of hexahedra on one rank need none.
+        // 4 bytes per row and column of interpolation, its transpose, and that of unknowns to the coarser box; nothing for boxes of hexahedra
+        // on one rank.
         let is_numbered = shared > 1 || deck.mesh.element != ElementType::Hex8;
         let tables = if is_numbered { 12 * (points + part.used().count()) } else { 0 };
-        // The finer unknowns, with room for ghosts, and vectors of the coarser box.
-        levels += of_level.peak() + tables + 8 * rows + 36 * sizes.rows();
+        // The finer unknowns, ghosts of five vectors, and vectors of the coarser box.
+        let ghosts = finer.columns() - finer.rows();
+        levels += of_level.peak() + tables + 8 * finer.rows() + 40 * ghosts + 36 * sizes.rows();
         if ranks < shared {
             // Twice, of residuals and of unknowns: the parts of all ranks, and a matrix of ones.
             levels += 2 * 48 * sizes.rows();
         }
-        (points, rows, shared) = (part.used().count(), sizes.rows(), ranks);
+        (points, finer, shared) = (part.used().count(), sizes, ranks);
     }
     if let Some(last) = boxes.last() {
         let all = case.model.dofs() as u64 * last.spec.node_count();
-        levels += Hierarchy::<S>::inverse_bytes([rows, all], last.ranks as u64);
+        levels += Hierarchy::<S>::inverse_bytes([finer.rows(), all], last.ranks as u64);
     }
     let general = deck.solver().method().bytes(sizes.rows(), sizes.columns());
     let mut forecast = forecast.with(levels + general);

@@ -83,7 +83,7 @@ pub(super) fn coarse_boxes(deck: &Deck, fine: &BoxSpec, mut ranks: usize) -> Vec
 const MANY: [[u64; 2]; 2] = [[1 << 16; 2], [1 << 17, 3 << 18]];
 
 /// Returns the deck with the preconditioner of preset `fast` in place of `auto`: multigrid for many unknowns, unless advection prevails or a
-/// large coarse box cannot be cut for all ranks; then Jacobi's. Depends on what all ranks know.
+/// large coarse box cannot be cut for all ranks; then Jacobi's, without a matrix none. Depends on what all ranks know.
 pub(super) fn preconditioned<S: Job>(deck: &Deck, spec: &BoxSpec, ranks: usize) -> Deck {
     let [some, many] = MANY[usize::from(!S::SYNCHRONOUS)];
     let dofs = deck.problem.kind.dofs() as u64;

@@ -75,7 +75,7 @@ impl Phases {
     /// steps where the local indices of a row lie far apart. Collective.
     pub fn add_steps(&self, comm: &dyn Communicator, steps: &StepTimes) {
         // A hash of the names (FNV-1a) in 53 bits, which a float holds.
-        let bytes = steps.iter().flat_map(|(name, _)| name.bytes());
+        let bytes = steps.iter().flat_map(|(name, _)| name.bytes().chain([0]));
         let hash =
             bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
         let code = (hash >> 11) as f64;

@@ -4,7 +4,7 @@ use super::ProblemInput;
 use super::discrete::Discrete;
 use super::linear::Linear;
 use crate::comm::ranks::on_ranks;
-use crate::comm::{Links, Solo};
+use crate::comm::{Communicator, Links, Solo};
 use crate::element::ElementType;
 use crate::fill::{Assemble, Strategy};
 use crate::run::deck::{Choice, Forcing, Nodes, Operator, Preconditioning, Preset, ProblemKind};
@@ -117,9 +117,16 @@ fn a_forecast_counts_no_matrix() {
     }
 }
 
-/// Without a matrix the diagonal is that of the assembled one, but 1 at fixed unknowns. Fixed items are cleared whatever they are.
+/// Without a matrix the diagonal is that of the assembled one, but 1 at fixed unknowns; fixed items are cleared whatever they are. On one
+/// rank, and on three whose parts have one to three layers of nodes.
 #[test]
 fn the_probed_diagonal_is_that_of_the_matrix() {
+    for ranks in [1, 3] {
+        on_ranks(ranks, |comm| probed_diagonals_are_those_of_matrices(comm));
+    }
+}
+
+fn probed_diagonals_are_those_of_matrices(comm: &dyn Communicator) {
     for (kind, element) in [
         (ProblemKind::Heat, ElementType::Hex8),
         (ProblemKind::Heat, ElementType::Tet10),
@@ -127,9 +134,8 @@ fn the_probed_diagonal_is_that_of_the_matrix() {
         (ProblemKind::Elasticity, ElementType::Wedge15),
         (ProblemKind::Elasticity, ElementType::Hex8),
     ] {
-        let (deck, phases, links) =
-            (deck(kind, element, [7, 9, 5]), Phases::default(), Links::<Threads>::staged(&Solo));
-        let mesh = made(&Serial, &Solo, element, share(&deck, &Solo).unwrap()).unwrap();
+        let (deck, phases, links) = (deck(kind, element, [7, 9, 5]), Phases::default(), Links::<Threads>::staged(comm));
+        let mesh = made(&Serial, comm, element, share(&deck, comm).unwrap()).unwrap();
         let input =
             ProblemInput { deck: &deck, links: &links, mesh: &mesh, coarse: &[], phases: &phases, progress: &silent };
         let (discrete, mut marks) = (Discrete::new(&Serial, input).unwrap(), Vec::new());

@@ -333,6 +333,17 @@ fn limits_of_sizes_are_inclusive() {
     assert_eq!(chosen(ProblemKind::Heat, [64, 32, 33]), Preconditioning::Multigrid);
     assert_eq!(chosen(ProblemKind::Elasticity, [64, 32, 11]), Preconditioning::Multigrid);
     assert_eq!(chosen(ProblemKind::Elasticity, [64, 31, 11]), Preconditioning::None);
+    // Without a matrix few unknowns take none, and neither do many with much advection.
+    let free = |nodes: [u64; 3], velocity: [f64; 3]| {
+        let mut deck = deck(ProblemKind::Poisson, ElementType::Hex8, nodes);
+        (deck.cg.preconditioner, deck.cg.operator) = (Choice::Auto, crate::run::deck::Operator::MatrixFree);
+        deck.problem.advection = velocity;
+        let spec = deck.spec(deck.mesh.nodes.unwrap()).unwrap();
+        preconditioned::<Threads>(&deck, &spec, 1).preconditioning()
+    };
+    assert_eq!(free([64, 32, 32], [0.0; 3]), Preconditioning::None);
+    assert_eq!(free([64, 32, 33], [0.0; 3]), Preconditioning::Multigrid);
+    assert_eq!(free([64, 32, 33], [1e4, 0.0, 0.0]), Preconditioning::None);
     let boxes = |nodes: [u64; 3], preconditioner| {
         let mut deck = deck(ProblemKind::Heat, ElementType::Hex8, nodes);
         deck.cg.preconditioner = Choice::Given(preconditioner);

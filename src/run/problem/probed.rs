@@ -29,20 +29,20 @@ pub(super) fn inverse_diagonal<S: Job>(
     let (links, rows, columns) = (discrete.input.links, operator.rows(), operator.columns());
     let (nodes, edge) = (mesh.spec().nodes(), mesh.element.degree() as u64 + 1);
     let vectors = || {
-        let [x, ones]: [Array<S, f64>; 2] = [space.zeros(columns)?, space.zeros(columns)?];
+        let x: Array<S, f64> = space.zeros(columns)?;
         let [y, found, zero]: [Array<S, f64>; 3] = [space.zeros(rows)?, space.zeros(rows)?, space.zeros(rows)?];
+        let ones = (0..dofs).map(|component| ones(space, [columns, dofs, component])).collect::<Result<Vec<_>>>()?;
         Ok((x, ones, y, found, zero))
     };
     let cleared = space.fill(rows, 0.0, inverse).and_then(|()| vectors());
     let (mut x, mut ones, mut y, mut found, zero) = agree(links.comm(), cleared)?;
     let mut halo = agree(links.comm(), links.halo(space, discrete.map()))?;
-    let [x, ones, y, found] = [&mut x, &mut ones, &mut y, &mut found].map(S::Memory::slice_mut);
-    for component in 0..dofs {
-        agree(links.comm(), set_component(space, ones, [columns, dofs, component]))?;
-        for colour in IndexBox::whole([edge; 3]).iter() {
-            let stencils = [0, 1, 2].map(|axis| Stencil::every(nodes[axis], edge, colour[axis]));
-            let kept = space.grid_matrix(None, [mesh, mesh], &stencils, dofs);
-            agree(links.comm(), kept.and_then(|(kept, _)| kept.apply(space, ones, x)))?;
+    let [x, y, found] = [&mut x, &mut y, &mut found].map(S::Memory::slice_mut);
+    for colour in IndexBox::whole([edge; 3]).iter() {
+        let stencils = [0, 1, 2].map(|axis| Stencil::every(nodes[axis], edge, colour[axis]));
+        let (kept, _) = agree(links.comm(), space.grid_matrix(None, [mesh, mesh], &stencils, dofs))?;
+        for ones in &mut ones {
+            agree(links.comm(), kept.apply(space, S::Memory::slice_mut(ones), x))?;
             halo.update(space, x)?;
             // inverse += x y, item by item.
             let zero = S::Memory::slice(&zero);
@@ -55,12 +55,13 @@ pub(super) fn inverse_diagonal<S: Job>(
     agree(links.comm(), space.reciprocals(rows, inverse))
 }
 
-/// Overwrites the items of a component of interleaved unknowns with 1, the others with 0.
-fn set_component<S: Job>(space: &S, vector: &mut Slice<S, f64>, [count, dofs, component]: [usize; 3]) -> Result<()> {
-    if dofs == 1 {
-        return space.fill(count, 1.0, vector);
+/// Ones at a component of interleaved unknowns, zeros at the others.
+fn ones<S: Job>(space: &S, [count, dofs, component]: [usize; 3]) -> Result<Array<S, f64>> {
+    if dofs > 1 {
+        let ones = space.host()?.map(count, |at| f64::from(u8::from(at % dofs == component)))?;
+        return space.upload(&ones);
     }
-    let ones = space.host()?.map(count, |at| f64::from(u8::from(at % dofs == component)))?;
-    let ones = space.upload(&ones)?;
-    space.copy(count, S::Memory::slice(&ones), vector)
+    let mut ones: Array<S, f64> = space.zeros(count)?;
+    space.fill(count, 1.0, S::Memory::slice_mut(&mut ones))?;
+    Ok(ones)
 }

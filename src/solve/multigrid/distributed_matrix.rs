@@ -94,7 +94,9 @@ impl<S: Staging + Spmv, A: Operator<S>> DistributedMatrix<S, A> {
 
     /// Returns whether a product only enqueues work on the space.
     pub fn is_recordable(&self) -> bool {
-        self.halo.is_recordable() && self.gather.as_ref().is_none_or(Gather::is_recordable)
+        self.matrix.is_recordable()
+            && self.halo.is_recordable()
+            && self.gather.as_ref().is_none_or(Gather::is_recordable)
     }
 }
 
