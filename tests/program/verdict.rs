@@ -96,12 +96,13 @@ fn a_breakdown_names_the_start_of_newton() {
 /// Long after convergence CG follows rounding: a given number of iterations is not judged, and its result not passed over in silence.
 #[test]
 fn iterations_that_diverge_are_noted() {
-    let poisson = "--problem poisson --nodes 9 --cg-iterations";
-    let (code, _, err, _) = run(&format!("{poisson} 100"));
+    let poisson = "--problem poisson --deterministic";
+    let (code, _, err, _) = run(&format!("{poisson} --nodes 9 --cg-iterations 100"));
     assert_eq!((code, err.as_str()), (0, ""));
-    // How far rounding has carried CG by then, no one knows beforehand.
-    let diverged = [1500, 2000, 2300, 2400, 2500].map(|iterations| {
-        let (code, out, err, report) = run(&format!("{poisson} {iterations}"));
+    // How far rounding has carried CG by then differs between sizes and processors.
+    let longer = [8, 9, 11, 12].into_iter().flat_map(|nodes| [1500, 1800, 2100, 2400].map(|count| (nodes, count)));
+    let diverged = longer.map(|(nodes, iterations)| {
+        let (code, out, err, report) = run(&format!("{poisson} --nodes {nodes} --cg-iterations {iterations}"));
         let residuals = ["residual", "true_residual"].map(|key| report["history"][0][key].as_f64());
         let has_diverged = residuals[1].is_some_and(|last| Some(last) > residuals[0]);
         let note =
@@ -109,7 +110,7 @@ fn iterations_that_diverge_are_noted() {
         assert!(code != 0 || err.starts_with(&note) == has_diverged, "{out}{err}");
         code == 0 && has_diverged
     });
-    assert!(diverged.contains(&true));
+    assert!(diverged.filter(|has| *has).count() > 0);
 }
 
 /// Elements with a fold that Gauss points do not see, and nodes out of the box, are refused by name.
