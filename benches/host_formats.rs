@@ -77,9 +77,9 @@ fn rows(space: &Threads, a: &CrsMatrix) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     for (values, _) in Precision::ALL {
         for format in [Format::Crs, Format::Pattern, Format::Symmetric] {
-            let storage = MatrixStorage { format, values };
+            let storage = MatrixStorage { values, ..format.into() };
             let (setup, mut matrix) = seconds(|| HostMatrix::new(space, storage, a.graph().clone()))?;
-            matrix.assembled_mut().parts_mut().1.copy_from_slice(a.values());
+            Threads::values_mut(&mut matrix).copy_from_slice(a.values());
             space.update(&mut matrix)?;
             let name = format!("{format} {values}");
             rows.push(Row { name, matrix, setup, update: vec![], product: vec![], iteration: vec![] });
@@ -115,7 +115,7 @@ fn compare(space: &Threads, threads: usize, m: u64) -> Result<()> {
         bandwidth.push(triad(space, triad_length(1).min(1 << 25))?.median);
         for row in &mut table {
             // Marks the values as changed.
-            row.matrix.assembled_mut();
+            Threads::values_mut(&mut row.matrix);
             row.update.push(seconds(|| space.update(&mut row.matrix))?.0);
             let operator: &dyn Operator<Threads> = row.matrix.operator();
             row.product.push(

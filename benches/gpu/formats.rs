@@ -83,7 +83,7 @@ pub fn set_ups(space: &Cuda, table: &mut Table, case: &Case, mesh: &Mesh<CudaMem
         for _ in 0..5 {
             system(format.into())?;
         }
-        let mut rounded = system(MatrixStorage { format, values: Precision::F32 })?;
+        let mut rounded = system(MatrixStorage { values: Precision::F32, ..format.into() })?;
         seconds.truncate(5);
         seconds.sort_by(f64::total_cmp);
         let timing = Timing { seconds: seconds[2], samples: 5 };

@@ -176,7 +176,7 @@ pub fn fills<S: Job>(
     graph: &Graph<S::Memory>,
 ) -> Result<()> {
     for (strategy, name) in fill::Strategy::on_gpu() {
-        let halves = S::BY_ROWS.filter(|_| strategy == S::STRATEGY).map(|_| (Format::Symmetric, ", symmetric"));
+        let halves = (strategy == S::STRATEGY).then_some((Format::Symmetric, ", symmetric"));
         let formats = [Some((S::FORMAT, "")), halves];
         let kernels = fill::Kernel::ALL.into_iter();
         let variants = kernels.flat_map(|kernel| formats.into_iter().flatten().map(move |format| (kernel, format)));

@@ -8,7 +8,7 @@ use minifenl::fill::{FieldOn, Kernel, Strategy};
 use minifenl::mesh::Mesh;
 use minifenl::run::Job;
 use minifenl::space::MemorySpace;
-use minifenl::sparse::{Format, MatrixStorage, Precision};
+use minifenl::sparse::{Format, MatrixStorage};
 use minifenl::{Error, Result, graph};
 
 /// Nothing is measured whose matrix has more entries: the assembly alone would take longer than all products.
@@ -69,17 +69,13 @@ pub fn all<S: Job>(space: &S, table: &mut Table, edge: usize) -> Result<()> {
             let nodes_graph = graph::build(space, &elem_node, nodes, graph::Strategy::default())?;
             let graph = space.dof_graph(nodes_graph, dofs)?;
             let conditions = space.dirichlet(&graph.crs, S::Memory::slice(&space.upload(&fixed)?))?;
-            let storage = MatrixStorage { format, values: Precision::F64 };
+            let storage = MatrixStorage::from(format);
             let timed = || -> Result<()> {
                 let mut system = space.stored_system(S::STRATEGY, storage, graph, conditions)?;
                 let mut assembly = space.assembly((S::STRATEGY, Kernel::Table).into(), &model, on, &system)?;
                 let residual = S::Memory::slice_mut(&mut residual);
                 space.assemble(&mut assembly, coords, unknowns, &mut system, residual)?;
-                space.apply_dirichlet(
-                    &system.conditions,
-                    S::Memory::slice_mut(S::values_mut(&mut system.matrix)),
-                    residual,
-                )?;
+                space.apply_dirichlet(&system.conditions, S::values_mut(&mut system.matrix), residual)?;
                 space.update(&mut system.matrix)?;
                 drop(assembly);
                 let matrix = S::operator(&system.matrix);

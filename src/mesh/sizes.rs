@@ -86,7 +86,7 @@ impl Sizes {
         let &Sizes { dofs, listed, padded, .. } = self;
         let numbers = [self.rows(), self.entries(), dofs * dofs * self.lined, dofs * self.longest];
         let [rows, entries, lined, longest] = numbers.map(|number| number as usize);
-        let shape = RowShape { rows, entries, padded: lined, longest, is_symmetric: true };
+        let shape = RowShape { rows, entries, padded: lined, longest, irregular: 0, is_symmetric: true };
         MatrixSizes { shape, dofs, listed, padded }
     }
 }

@@ -258,7 +258,8 @@ pub struct RunDeck {
 impl Deck {
     /// The storage of the matrix on a space.
     pub(super) fn storage<S: Formats>(&self) -> MatrixStorage {
-        MatrixStorage { format: self.matrix.format.or(S::FORMAT), values: self.matrix.values }
+        let (format, keeps_crs) = (self.matrix.format.or(S::FORMAT), self.preconditioning().reads_crs());
+        MatrixStorage { format, values: self.matrix.values, keeps_crs }
     }
 
     /// The stopping criteria of a linear solve.

@@ -47,6 +47,7 @@ pub use format::{ByRows, Format, FormatCopy, Formats, HostMatrix, MatrixSizes, M
 pub(crate) use format::{CrsValues, RowLayout, SMALL_ON_GPU};
 #[cfg(feature = "cuda")]
 pub use format::{DeviceCrs, DeviceMatrix, SliceArrays, SlicedEll};
+pub(crate) use format::{HostRows, NO_PLACE, RowPlaces};
 #[cfg(feature = "cuda")]
 pub(crate) use kernel_files::KERNEL_FILES;
 pub use operator::{Operator, RowProduct};

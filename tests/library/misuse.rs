@@ -199,7 +199,7 @@ fn a_matrix_that_was_not_copied_to_its_format_is_read_as_assembled() {
     let a = line(9);
     for format in [Format::Crs, Format::Pattern, Format::Symmetric] {
         for values in [Precision::F64, Precision::F32] {
-            let storage = MatrixStorage { format, values };
+            let storage = MatrixStorage { values, ..format.into() };
             let mut stored = HostMatrix::new(&Serial, storage, a.graph().clone()).unwrap();
             let product = |stored: &HostMatrix| {
                 let (mut x, mut y) = (vec![1.0; 9], vec![0.0; 9]);

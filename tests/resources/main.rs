@@ -157,7 +157,7 @@ fn forecasts_on_the_host_are_the_measured_peaks() {
     }
     for format in [Format::Crs, Format::Pattern, Format::Symmetric] {
         for (values, _) in Precision::ALL {
-            let storage = MatrixStorage { format, values };
+            let storage = MatrixStorage { values, ..format.into() };
             cases.push((
                 [40; 3],
                 0,

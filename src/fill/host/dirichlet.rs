@@ -5,7 +5,7 @@ use crate::fill::{Boundary, Dirichlet};
 use crate::mesh::Sizes;
 use crate::space::atomic::atomic_view;
 use crate::space::{Threads, try_collect, try_push, try_reserve};
-use crate::sparse::{CrsGraph, CrsMatrix};
+use crate::sparse::{CrsGraph, CrsMatrix, HostRows};
 use crate::{Error, LocalOrdinal, Result, RowOffset};
 use rayon::prelude::*;
 use std::sync::atomic::Ordering::Relaxed;
@@ -27,6 +27,19 @@ impl Dirichlet {
     pub fn apply_with(&self, space: &Threads, matrix: &mut CrsMatrix, rhs: &mut [f64], values: &[f64]) -> Result<()> {
         let graph = matrix.graph().clone();
         self.apply_to_values(space, &graph, (matrix.values_mut(), rhs), values)
+    }
+
+    /// Turns indices of entries in CRS into those of their values in a matrix: of the mirrored entry, where it stands for both.
+    pub(super) fn move_to(&mut self, space: &Threads, rows: HostRows<'_>) {
+        let HostRows::Slices(_) = rows else { return };
+        let row_map = rows.graph().row_map();
+        space.for_each(self.entries.par_chunks_mut(Threads::CHUNK), |entries| {
+            for entry in entries {
+                let row = row_map.partition_point(|start| start <= entry) - 1;
+                *entry = rows.value(row, (*entry - row_map[row]) as usize) as RowOffset;
+            }
+        });
+        self.values = rows.values();
     }
 
     /// As [`apply_with`](Self::apply_with), for a matrix whose values another owner holds, in the order of the graph's entries.

@@ -14,7 +14,7 @@ use crate::fill::{Additions, Parts, Strategy, Wanted};
 use crate::graph::{ElemGraph, Graph, with_positions};
 use crate::mesh::ElemNode;
 use crate::space::Threads;
-use crate::sparse::{CrsGraph, CrsMatrix};
+use crate::sparse::{CrsGraph, CrsMatrix, HostRows};
 use std::sync::Arc;
 
 /// A strategy on host memory, prepared for a graph whose elements have `NN` nodes, and its working memory. It shares the
@@ -119,24 +119,29 @@ impl<const NN: usize> Fill<NN> {
         parts: Parts<'a>,
     ) -> Result<()> {
         const NAME: &str = "Fill::assemble";
-        let of_matrix = |matrix: &'a mut CrsMatrix| -> Result<&'a mut [f64]> {
-            check_graph(NAME, matrix.graph(), &self.crs)?;
-            Ok(matrix.values_mut())
-        };
         if let Some(table) = kernel.elem_node() {
             check_table(NAME, table, self.elem_node())?;
         }
+        let in_crs = HostRows::Crs(&self.crs);
+        let of_matrix = |matrix: &'a mut CrsMatrix| -> Result<_> {
+            check_graph(NAME, matrix.graph(), &self.crs)?;
+            Ok(Some((in_crs, &mut matrix.values_mut()[..])))
+        };
         let (values, residual) = match parts {
-            Parts::Both(matrix, residual) => (Some(of_matrix(matrix)?), Some(residual)),
-            Parts::Values(values, residual) => (Some(values), Some(residual)),
-            Parts::Matrix(matrix) => (Some(of_matrix(matrix)?), None),
+            Parts::Both(matrix, residual) => (of_matrix(matrix)?, Some(residual)),
+            Parts::Stored(matrix, residual) => {
+                check_graph(NAME, matrix.graph(), &self.crs)?;
+                (Some(matrix.parts_mut()), Some(residual))
+            }
+            Parts::Values(values, residual) => (Some((in_crs, values)), Some(residual)),
+            Parts::Matrix(matrix) => (of_matrix(matrix)?, None),
             Parts::Residual(residual) => (None, Some(residual)),
         };
         let wanted = Wanted { matrix: values.is_some(), residual: residual.is_some() };
-        let mut output = Output { values: &mut [], residual: &mut [], sum, wanted };
-        if let Some(values) = values {
-            check_length(NAME, "values", values.len(), self.crs.nnz())?;
-            output.values = values;
+        let mut output = Output { rows: in_crs, values: &mut [], residual: &mut [], sum, wanted };
+        if let Some((rows, values)) = values {
+            check_length(NAME, "values", values.len(), rows.values())?;
+            (output.rows, output.values) = (rows, values);
         }
         if let Some(residual) = residual {
             check_length(NAME, "residual", residual.len(), self.crs.rows())?;
@@ -145,7 +150,7 @@ impl<const NN: usize> Fill<NN> {
         let graph = Pattern { crs: &self.crs, elem: &self.elem, is_scattered: self.is_scattered };
         match &mut self.method {
             Method::Blocks(blocks) => {
-                let sums = SharedSums::new(space, &self.crs, output);
+                let sums = SharedSums::new(space, output);
                 blocks.for_each(space, &|elems| add_elems(kernel, elems, graph, sums, &blocks.adds))
             }
             Method::Gather(gather) => gather.assemble(space, kernel, graph, output),

@@ -22,7 +22,7 @@ use crate::fill::{
 use crate::graph::{Graph, NodeElem};
 use crate::mesh::Sizes;
 use crate::space::{HostMemory, Threads};
-use crate::sparse::{HostMatrix, MatrixStorage};
+use crate::sparse::{HostMatrix, HostRows, MatrixStorage};
 use crate::{Error, LocalOrdinal, Result};
 use rayon::prelude::*;
 use std::fmt::{Debug, Formatter};
@@ -94,13 +94,19 @@ impl Assemble for Threads {
 
     fn stored_system(
         &self,
-        _: Strategy,
+        strategy: Strategy,
         storage: MatrixStorage,
         graph: Graph,
-        conditions: Dirichlet,
+        mut conditions: Dirichlet,
     ) -> Result<StoredSystem<Self>> {
         let Graph { crs, elem: places, .. } = graph;
-        Ok(StoredSystem { matrix: HostMatrix::new(self, storage, crs)?, places, conditions })
+        let matrix = if adds_in_slices(strategy) {
+            HostMatrix::direct(self, storage, crs)?
+        } else {
+            HostMatrix::new(self, storage, crs)?
+        };
+        conditions.move_to(self, matrix.parts().0);
+        Ok(StoredSystem { matrix, places, conditions })
     }
 
     // Compiled by callers, as they need it: the kernels of all elements are half of the library's code.
@@ -113,7 +119,11 @@ impl Assemble for Threads {
         system: &StoredSystem<Threads>,
     ) -> Result<HostAssembly> {
         let AssemblyChoice { strategy, kernel, workset } = choice;
-        let (crs, elem) = (system.matrix.assembled().graph().clone(), system.places.clone());
+        if strategy == Some(Strategy::Gather) && matches!(system.matrix.parts().0, HostRows::Slices(_)) {
+            let why = "assembly: gather adds to rows in CRS, and the system was made for another strategy";
+            return Err(Error::Invalid(why.into()));
+        }
+        let (crs, elem) = (system.matrix.graph().clone(), system.places.clone());
         check_length("assembly", "elem_node (nodes per element)", on.elem_node.nodes_per_elem(), on.element.nodes())?;
         if kernel == Kernel::Fused {
             let heat = heat_on_hex8(model, on.element).ok_or_else(|| no_kernel(kernel, on.element))?;
@@ -136,8 +146,9 @@ impl Assemble for Threads {
         }
     }
 
-    fn system_bytes(_: Strategy, storage: MatrixStorage, sizes: &Sizes, pattern: u64) -> [u64; 2] {
-        [pattern + HostMatrix::bytes(storage, &sizes.matrix()); 2]
+    fn system_bytes(strategy: Strategy, storage: MatrixStorage, sizes: &Sizes, pattern: u64) -> [u64; 2] {
+        let direct = adds_in_slices(strategy) && HostMatrix::is_direct(storage);
+        [pattern + HostMatrix::bytes(storage, direct, &sizes.matrix()); 2]
     }
 
     fn strategy_bytes(strategy: Strategy, [rows, slots, columns, _]: [u64; 4]) -> [u64; 2] {
@@ -165,7 +176,7 @@ impl Assemble for Threads {
         system: &mut StoredSystem<Threads>,
         residual: &mut [f64],
     ) -> Result<()> {
-        (assembly.work)(self, node_coord, unknowns, Parts::Both(system.matrix.assembled_mut(), residual))
+        (assembly.work)(self, node_coord, unknowns, Parts::Stored(&mut system.matrix, residual))
     }
 
     fn residual(
@@ -179,14 +190,15 @@ impl Assemble for Threads {
     }
 
     fn inverse_diagonal(&self, system: &StoredSystem<Self>, inverse: &mut [f64]) -> Result<()> {
-        let matrix = system.matrix.assembled();
-        let rows = matrix.graph().rows();
+        let ((stored, values), graph) = (system.matrix.parts(), system.matrix.graph());
+        let rows = graph.rows();
         check_at_least("inverse_diagonal", "inverse", inverse.len(), rows)?;
         let blocks = inverse[..rows].par_chunks_mut(Threads::CHUNK).enumerate();
         self.try_for_each(blocks, |(block, inverse)| {
             for (row, inverse) in (block * Threads::CHUNK..).zip(inverse) {
-                let value = matrix.get(row, row as LocalOrdinal);
-                let value = value.ok_or_else(|| Error::Invalid(format!("row {row} has no entry on the diagonal")))?;
+                let position = graph.row(row).binary_search(&(row as LocalOrdinal));
+                let missing = |_| Error::Invalid(format!("row {row} has no entry on the diagonal"));
+                let value = values[stored.value(row, position.map_err(missing)?)];
                 *inverse = if value > 0.0 { value.recip() } else { f64::NAN };
             }
             Ok(())
@@ -209,6 +221,11 @@ impl Assemble for Threads {
         check_at_least("sample", "node_coord", node_coord.len(), count)?;
         self.map(count, |node| exact.at(node_coord[node][2]))
     }
+}
+
+/// Whether a strategy adds to the slices that products read; gather writes rows in CRS.
+fn adds_in_slices(strategy: Strategy) -> bool {
+    strategy != Strategy::Gather
 }
 
 /// Refuses an element of fewer than three dimensions.

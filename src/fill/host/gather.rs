@@ -79,7 +79,7 @@ impl<const NN: usize> Gather<NN> {
         graph: Pattern<'_>,
         output: Output<'_>,
     ) -> Result<()> {
-        let Output { values, residual, sum, wanted } = output;
+        let Output { values, residual, sum, wanted, .. } = output;
         let (bounds, row_map, lists) = (&self.bounds, graph.crs.row_map(), &self.lists);
         // A part that is not wanted is cut into empty pieces.
         let entries = |row: usize| if wanted.matrix { row_map[row] as usize } else { 0 };

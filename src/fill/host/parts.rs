@@ -2,13 +2,15 @@
 
 use crate::contraction::Sum;
 use crate::graph::ElemGraph;
-use crate::sparse::{CrsGraph, CrsMatrix};
+use crate::sparse::{CrsGraph, CrsMatrix, HostMatrix, HostRows};
 
 /// The arrays that an assembly writes.
 #[derive(Debug)]
 pub enum Parts<'a> {
     /// The matrix and the residual.
     Both(&'a mut CrsMatrix, &'a mut [f64]),
+    /// The matrix in a storage format, and the residual.
+    Stored(&'a mut HostMatrix, &'a mut [f64]),
     /// The values of a matrix on the graph of the plan, in memory of another owner, and the residual.
     Values(&'a mut [f64], &'a mut [f64]),
     /// The matrix alone.
@@ -37,6 +39,8 @@ pub(super) struct Pattern<'a> {
 
 /// The arrays that an assembly writes, of checked lengths; a part that is not wanted is empty.
 pub(super) struct Output<'a> {
+    /// Where the values of a row lie.
+    pub rows: HostRows<'a>,
     pub values: &'a mut [f64],
     pub residual: &'a mut [f64],
     /// What happens to the numbers that stand there.

@@ -5,13 +5,14 @@ use super::kernel::{ElementBatch, ElementKernel};
 use super::locality::prefetch_sums;
 use super::parts::{Output, Pattern};
 use crate::contraction::Sum;
+use crate::element::HEX8_NODES;
 use crate::fill::{Additions, Wanted};
 use crate::graph::{ElemGraph, Position, with_positions};
 use crate::mesh::ElemNode;
 use crate::space::Threads;
 use crate::space::atomic::{AtomicF64, AtomicU64, add, add_unshared, atomic_view};
 use crate::space::lanes::LANES;
-use crate::sparse::CrsGraph;
+use crate::sparse::{HostRows, NO_PLACE, RowPlaces};
 use crate::{LocalOrdinal, Result};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -66,7 +67,7 @@ impl Adds {
 /// Output of an assembly, shared by all threads.
 #[derive(Clone, Copy)]
 pub(super) struct SharedSums<'a> {
-    pub crs: &'a CrsGraph,
+    pub rows: HostRows<'a>,
     pub values: &'a [AtomicF64],
     pub residual: &'a [AtomicF64],
     pub wanted: Wanted,
@@ -74,14 +75,14 @@ pub(super) struct SharedSums<'a> {
 
 impl<'a> SharedSums<'a> {
     /// Shares values and residual among threads, zeroed unless the assembly adds to them.
-    pub(super) fn new(space: &Threads, crs: &'a CrsGraph, output: Output<'a>) -> Self {
-        let Output { values, residual, sum, wanted } = output;
+    pub(super) fn new(space: &Threads, output: Output<'a>) -> Self {
+        let Output { rows, values, residual, sum, wanted } = output;
         if sum == Sum::Overwrite {
             // Large chunks, because zeroing does little work per item.
             space.for_each(values.par_chunks_mut(8 * Threads::CHUNK), |values| values.fill(0.0));
             space.for_each(residual.par_chunks_mut(8 * Threads::CHUNK), |residual| residual.fill(0.0));
         }
-        SharedSums { crs, values: atomic_view(values), residual: atomic_view(residual), wanted }
+        SharedSums { rows, values: atomic_view(values), residual: atomic_view(residual), wanted }
     }
 }
 
@@ -97,22 +98,30 @@ pub(super) fn add_elems<const NN: usize>(
         let mut evaluate = kernel.evaluator(sums.wanted, elems.clone())?;
         for first in elems.clone().step_by(LANES) {
             let lanes = first..elems.end.min(first + LANES);
-            if graph.is_scattered {
-                prefetch_sums(graph.elem, lanes.clone(), sums.crs.row_map(), (sums.values, sums.residual));
+            if graph.is_scattered
+                && let HostRows::Crs(crs) = sums.rows
+            {
+                prefetch_sums(graph.elem, lanes.clone(), crs.row_map(), (sums.values, sums.residual));
             }
             evaluate(lanes.clone(), batch)?;
             let batch = (batch.matrix.as_flattened(), &batch.residual[..]);
-            if const { NN <= MOST_UNROLLED } {
-                add_batch::<NN>(batch, lanes, graph.elem, sums, adds);
-            } else {
-                add_batch::<ANY>(batch, lanes, graph.elem, sums, adds);
+            match sums.rows {
+                HostRows::Crs(_) if const { NN <= MOST_UNROLLED } => {
+                    add_batch::<NN, false>(batch, lanes, graph.elem, sums, adds);
+                }
+                HostRows::Crs(_) => add_batch::<ANY, false>(batch, lanes, graph.elem, sums, adds),
+                HostRows::Slices(_) if const { NN == HEX8_NODES } => {
+                    add_batch::<NN, true>(batch, lanes, graph.elem, sums, adds);
+                }
+                HostRows::Slices(_) => add_batch::<ANY, true>(batch, lanes, graph.elem, sums, adds),
             }
         }
         Ok(())
     })?
 }
 
-/// Largest number of nodes with a compiled loop; larger elements use a loop of run-time length.
+/// Largest number of nodes with a compiled loop for rows in CRS; larger elements use a loop of run-time length. In slices only
+/// hexahedra have one.
 const MOST_UNROLLED: usize = 12;
 /// Stands for a number of nodes that is known at run time only.
 const ANY: usize = 0;
@@ -120,9 +129,9 @@ const ANY: usize = 0;
 /// Matrices `[(i, j)][lane]` and residuals `[i][lane]` of a batch.
 type BatchSlices<'a> = (&'a [[f64; LANES]], &'a [[f64; LANES]]);
 
-/// Adds the lanes of a batch of elements with `N` nodes.
+/// Adds the lanes of a batch of elements with `N` nodes to rows in CRS or in slices.
 #[inline(never)]
-fn add_batch<const N: usize>(
+fn add_batch<const N: usize, const IN_SLICES: bool>(
     batch: BatchSlices<'_>,
     elems: Range<usize>,
     graph: &ElemGraph,
@@ -133,9 +142,9 @@ fn add_batch<const N: usize>(
     with_positions!(graph.positions(), positions => {
         let of = (batch, graph.elem_node().as_slice(), &positions[..]);
         match adds {
-            Adds::Atomic => add_rows::<N, _>(of, elems, sums, |_, cell, term| add(cell, term)),
-            Adds::Plain => add_rows::<N, _>(of, elems, sums, |_, cell, term| add_unshared(cell, term)),
-            Adds::AtSeams(on_seam) => add_rows::<N, _>(of, elems, sums, |row, cell, term| {
+            Adds::Atomic => add_rows::<N, IN_SLICES, _>(of, elems, sums, |_, cell, term| add(cell, term)),
+            Adds::Plain => add_rows::<N, IN_SLICES, _>(of, elems, sums, |_, cell, term| add_unshared(cell, term)),
+            Adds::AtSeams(on_seam) => add_rows::<N, IN_SLICES, _>(of, elems, sums, |row, cell, term| {
                 if on_seam[row as usize] != 0 { add(cell, term) } else { add_unshared(cell, term) }
             }),
         }
@@ -145,29 +154,54 @@ fn add_batch<const N: usize>(
 /// Adds the lanes of a batch by `add(row, cell, term)`, given the nodes of all elements and their positions. Rows of ghosts are skipped:
 /// their owner computes the same element.
 #[inline(always)]
-fn add_rows<const N: usize, P: Position>(
+fn add_rows<const N: usize, const IN_SLICES: bool, P: Position>(
     ((matrix, residual), table, positions): (BatchSlices<'_>, &[LocalOrdinal], &[P]),
     elems: Range<usize>,
     sums: SharedSums<'_>,
     add: impl Fn(LocalOrdinal, &AtomicF64, f64),
 ) {
-    let nn = if N == ANY { residual.len() } else { N };
+    let (nn, graph) = (if N == ANY { residual.len() } else { N }, sums.rows.graph());
     for (lane, elem) in elems.enumerate() {
         for (i, &row) in table[elem * nn..][..nn].iter().enumerate() {
             // Ids of ghosts lie behind those of rows, so the bounds check is the test for ownership.
             if sums.wanted.residual {
                 let Some(cell) = sums.residual.get(row as usize) else { continue };
                 add(row, cell, residual[i][lane]);
-            } else if row as usize >= sums.crs.rows() {
+            } else if row as usize >= graph.rows() {
                 continue;
             }
             if sums.wanted.matrix {
-                let values = &sums.values[sums.crs.row_range(row as usize)];
-                let positions = &positions[(elem * nn + i) * nn..][..nn];
-                for (position, terms) in positions.iter().zip(&matrix[nn * i..][..nn]) {
-                    add(row, &values[position.get()], terms[lane]);
+                let entries = positions[(elem * nn + i) * nn..][..nn].iter().zip(&matrix[nn * i..][..nn]);
+                if IN_SLICES {
+                    let entries = entries.map(|(position, terms)| (position.get(), terms[lane]));
+                    add_in_slices(entries, sums.rows.row(row as usize), sums.values, |cell, term| add(row, cell, term));
+                } else {
+                    let values = &sums.values[graph.row_range(row as usize)];
+                    for (position, terms) in entries {
+                        add(row, &values[position.get()], terms[lane]);
+                    }
                 }
             }
+        }
+    }
+}
+
+/// Adds terms at positions of CRS to the values of a row, as far as it stores them.
+#[inline(always)]
+fn add_in_slices(
+    entries: impl Iterator<Item = (usize, f64)>,
+    row: RowPlaces<'_>,
+    values: &[AtomicF64],
+    add: impl Fn(&AtomicF64, f64),
+) {
+    match row {
+        RowPlaces::Shifted { first, skip, shift } => {
+            let stored = entries.filter(|(position, _)| *position >= skip);
+            stored.for_each(|(position, term)| add(&values[first + (position - skip << shift)], term));
+        }
+        RowPlaces::Listed { first, places, shift } => {
+            let stored = entries.filter(|(position, _)| places[*position] != NO_PLACE);
+            stored.for_each(|(position, term)| add(&values[first + (usize::from(places[position]) << shift)], term));
         }
     }
 }

@@ -120,6 +120,7 @@ fn an_iteration_moves_what_cg_and_the_cycle_do() {
 #[test]
 fn memory_of_levels_is_forecast() {
     let mut with = deck(ProblemKind::Heat, ElementType::Hex8, [41; 3]);
+    with.matrix.format = Choice::Given(Format::Crs);
     let stages = |deck: &Deck| dry_run(deck, &Solo, &silent).unwrap().largest.forecast.stages;
     let levels = stages(&with);
     with.cg.preconditioner = Choice::Given(Preconditioning::None);

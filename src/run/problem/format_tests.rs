@@ -6,9 +6,8 @@ use crate::comm::Solo;
 use crate::comm::ranks::on_ranks_that_add;
 use crate::run::deck::{Choice, Nodes, Preconditioning, Preset, ProblemKind};
 use crate::run::{Deck, Device, Report, silent, solve, solve_on};
-use crate::space::{Serial, Threads};
-use crate::sparse::{CrsGraph, Format, HostMatrix, Precision, RowShape};
-use std::sync::Arc;
+use crate::space::Threads;
+use crate::sparse::{Format, Precision, RowShape};
 
 const FORMATS: [Format; 3] = [Format::Crs, Format::Pattern, Format::Symmetric];
 
@@ -110,12 +109,12 @@ fn auto_takes_the_fewest_bytes_for_large_matrices() {
     let strategies = &chosen.strategies;
     assert_eq!(
         (strategies.format, &*strategies.format_reason),
-        (Some(Format::Symmetric), "fewest bytes of those that suit")
+        (Some(Format::Symmetric), "symmetric equation, many regular rows")
     );
     assert!(chosen.verified);
-    // A solve for every step of Newton but the last, which only takes the residual.
+    // Nothing is copied.
     let calls = |name: &str| chosen.phases.iter().find(|phase| phase.name == name).map(|phase| phase.calls);
-    assert_eq!((calls("setup/format"), calls("format")), (Some(1), Some(chosen.history.len() as u64 - 1)));
+    assert_eq!((calls("setup/format"), calls("format")), (Some(1), None));
     let bytes = strategies.format_bytes_per_row.unwrap();
     assert!((124.0..134.0).contains(&bytes), "{bytes}");
     assert_eq!(bits(&chosen), bits(&run(&large, Choice::Given(Format::Pattern), Precision::F64)));
@@ -141,54 +140,37 @@ fn values_that_f32_cannot_hold_end_the_run_with_their_place() {
     }
 }
 
-/// A host tries formats on each rank where every rank has many rows. What one rank refuses, all refuse: a rank that went on alone would leave
-/// the others in a collective call.
+/// A host decides by the rows of each rank. Where ranks would choose differently, all take CRS: a rank that went on alone would leave the others
+/// in a collective call.
 #[test]
 fn ranks_of_a_host_agree_on_a_format() {
-    let band = |rows: u32, lower: f64| {
-        let columns = |row: u32| row.saturating_sub(1)..(row + 2).min(rows);
-        let lengths = (0..rows).map(|row| columns(row).len() as u64);
-        let starts =
-            [0].into_iter().chain(lengths.scan(0, |sum, length| Some(*sum + length).inspect(|end| *sum = *end)));
-        let starts: Vec<u64> = starts.collect();
-        let entries: Vec<u32> = (0..rows).flat_map(columns).collect();
-        let value = |(row, column): (u32, u32)| if row > column { lower } else { 4.0 - f64::from(column - row) };
-        let pairs = (0..rows).flat_map(|row| columns(row).map(move |column| (row, column)));
-        let mut matrix = HostMatrix::new(
-            &Serial,
-            Format::Crs.into(),
-            Arc::new(CrsGraph::new(starts, entries, rows as usize).unwrap()),
-        )
-        .unwrap();
-        matrix.assembled_mut().parts_mut().1.copy_from_slice(&pairs.map(value).collect::<Vec<_>>());
-        matrix
-    };
-    let chosen = |lower: [f64; 2]| {
-        on_ranks_that_add(0, 2, |comm| {
-            let mut matrix = band(1000, lower[comm.rank()]);
-            let chosen = auto_format::choose(&Serial, &mut matrix, &Deck::default(), comm).unwrap();
+    const FEW: usize = 1 << 15;
+    let chosen = |ranks: [(usize, usize); 2], is_symmetric| {
+        let of_rank = on_ranks_that_add(0, 2, |comm| {
+            let (rows, irregular) = ranks[comm.rank()];
+            let shape = RowShape { rows, entries: 0, padded: 0, longest: 0, irregular, is_symmetric };
+            let chosen = auto_format::choose::<Threads>(&Deck::default(), is_symmetric, || Ok(shape), comm).unwrap();
             // All are still together.
             let mut after = [comm.rank() as f64];
             comm.all_max(&mut after);
             assert_eq!(after, [1.0]);
             chosen.format
-        })
+        });
+        assert_eq!(of_rank[0], of_rank[1]);
+        of_rank[0]
     };
-    assert_eq!(chosen([3.0, 3.0]), [Format::Symmetric; 2]);
-    assert_eq!(chosen([3.0, 2.0]), [Format::Pattern; 2]);
-    assert_eq!(chosen([2.0, 3.0]), [Format::Pattern; 2]);
-    // A rank with few rows decides for all that nothing is tried; the number itself is few.
-    let is_final = |rows: [usize; 2]| {
-        on_ranks_that_add(0, 2, |comm| {
-            let shape = RowShape { rows: rows[comm.rank()], entries: 0, padded: 0, longest: 0, is_symmetric: true };
-            auto_format::before::<Threads>(&Deck::default(), true, || Ok(shape), comm).unwrap().1
-        })
-    };
-    let few = 1 << 15;
-    assert_eq!(
-        [is_final([few, 2 * few]), is_final([2 * few, few]), is_final([few + 1, 2 * few])],
-        [[true; 2], [true; 2], [false; 2]]
-    );
+    let many = FEW + 1;
+    for (ranks, symmetric, other) in [
+        ([(many, 0), (2 * many, many / 2)], Format::Symmetric, Format::Pattern),
+        ([(FEW, 0), (FEW, 0)], Format::Crs, Format::Crs),
+        ([(many, 0), (FEW, 0)], Format::Crs, Format::Crs),
+        ([(FEW, 0), (many, 0)], Format::Crs, Format::Crs),
+        // A quarter of the rows may be irregular.
+        ([(4 * FEW, FEW), (many, 0)], Format::Symmetric, Format::Pattern),
+        ([(4 * FEW, FEW + 1), (many, 0)], Format::Crs, Format::Crs),
+    ] {
+        assert_eq!([chosen(ranks, true), chosen(ranks, false)], [symmetric, other], "{ranks:?}");
+    }
 }
 
 /// A copy reads 8 bytes and writes those of a value; the fused kernel has its own flops; `gather` writes each sum once.
@@ -200,6 +182,10 @@ fn copies_and_fills_move_what_they_do_by_hand() {
         let phase = report.phases.iter().find(|phase| phase.name == name).unwrap();
         [phase.bytes, phase.flops].map(|all| (all / phase.calls as f64).round())
     };
+    // Colours add in slices; gather writes rows of CRS.
+    let direct = run(&deck, Choice::Given(Format::Pattern), Precision::F64);
+    assert!(direct.phases.iter().all(|phase| phase.name != "format"));
+    deck.fill.strategy = Choice::Given(crate::fill::Strategy::Gather);
     for (format, values, item) in [
         (Format::Crs, Precision::F32, 4.0),
         (Format::Pattern, Precision::F32, 4.0),
@@ -230,7 +216,7 @@ fn copies_and_fills_move_what_they_do_by_hand() {
 #[test]
 fn a_forecast_expects_what_the_run_will_choose() {
     let of = |rows: usize, is_symmetric: bool| {
-        let shape = RowShape { rows, entries: 27 * rows, padded: 27 * rows, longest: 27, is_symmetric };
+        let shape = RowShape { rows, entries: 27 * rows, padded: 27 * rows, longest: 27, irregular: 0, is_symmetric };
         auto_format::expected::<Threads>(&Deck::default(), shape).format
     };
     let few = 1 << 15;

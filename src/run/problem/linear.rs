@@ -23,8 +23,6 @@ pub(super) struct Stored<S: Job> {
     /// Entries of the graph, and bytes of a position in a row.
     pub numbers: [u64; 2],
     chosen: ChosenFormat,
-    /// Whether `chosen` is final.
-    is_chosen: bool,
 }
 
 /// Numbers of a problem on this rank, for the report.
@@ -55,7 +53,7 @@ impl<S: Job> Linear<S> {
         let (strategy, model) = (deck.fill.strategy.or(S::STRATEGY), &case.model);
         let shape = || space.row_shape(&graph.crs, model.is_symmetric());
         // Equations and settings are the same on all ranks, and so is a refusal.
-        let (chosen, is_chosen) = auto_format::before::<S>(deck, model.is_symmetric(), shape, links.comm())?;
+        let chosen = auto_format::choose::<S>(deck, model.is_symmetric(), shape, links.comm())?;
         let storage = MatrixStorage { format: chosen.format, ..deck.storage::<S>() };
         let conditions = step(*space, marks, "setup/boundary", || {
             let fixed = discrete.fixed()?;
@@ -69,7 +67,7 @@ impl<S: Job> Linear<S> {
         }
         let prepare = || space.assembly(deck.assembly::<S>(), model, discrete.on(), &system);
         let assembly = step(*space, marks, "setup/fill", prepare)?;
-        Ok(Linear::Matrix(Box::new(Stored { assembly, system, numbers, chosen, is_chosen })))
+        Ok(Linear::Matrix(Box::new(Stored { assembly, system, numbers, chosen })))
     }
 
     /// Prepares the elements.
@@ -109,7 +107,7 @@ impl<S: Job> Linear<S> {
                 step(space, marks, "fill", || space.assemble(assembly, node_coord, unknowns, system, residual))?;
                 step(space, marks, "boundary", || {
                     let StoredSystem { matrix, conditions, .. } = system;
-                    space.apply_dirichlet(conditions, S::Memory::slice_mut(S::values_mut(matrix)), residual)
+                    space.apply_dirichlet(conditions, S::values_mut(matrix), residual)
                 })
             }
             Linear::Elements(operator, _) => {
@@ -148,21 +146,12 @@ impl<S: Job> Linear<S> {
         }
     }
 
-    /// Chooses the format before the first solve, and copies the assembled values to it. All ranks call it together.
-    ///
-    /// Both are the phase `format`: the time of `setup` is over by then.
+    /// Copies the assembled values to the format, where they are assembled in another one.
     pub fn update(&mut self, discrete: &Discrete<'_, S>, marks: &mut Marks<S>) -> Result<()> {
         let Linear::Matrix(stored) = self else { return Ok(()) };
-        let Discrete { space, input: ProblemInput { deck, links, .. }, .. } = discrete;
+        let space = discrete.space;
         let before = space.mark()?;
-        let chooses = !stored.is_chosen;
-        if chooses {
-            stored.chosen = auto_format::choose(*space, &mut stored.system.matrix, deck, links.comm())?;
-            stored.is_chosen = true;
-        }
-        // Copies nothing where the choice has left the values up to date.
-        let copies = space.update(&mut stored.system.matrix)?;
-        if chooses || copies {
+        if space.update(&mut stored.system.matrix)? {
             marks.push(("format", before, space.mark()?));
         }
         Ok(())

@@ -6,6 +6,7 @@ use crate::element::ElementType;
 use crate::run::deck::{Choice, Forcing, Nodes, Preconditioning, Preset, ProblemKind};
 use crate::run::{Deck, Device, dry_run, silent, solve, solve_on};
 use crate::space::{Serial, Threads};
+use crate::sparse::Format;
 
 const SWEEPS: [Preconditioning; 2] = [Preconditioning::GaussSeidel, Preconditioning::Cholesky];
 
@@ -131,6 +132,8 @@ fn a_jacobian_without_factors_is_a_verdict_on_all_ranks() {
 #[test]
 fn memory_of_triangles_is_forecast() {
     let mut deck = deck(ProblemKind::Heat, ElementType::Hex8, [41; 3]);
+    // In another format the triangles also need the values in CRS.
+    deck.matrix.format = Choice::Given(Format::Crs);
     let mut peak = |preconditioning| {
         deck.cg.preconditioner = Choice::Given(preconditioning);
         dry_run(&deck, &Solo, &silent).unwrap().largest.forecast.peak()

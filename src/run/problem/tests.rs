@@ -8,7 +8,7 @@ use crate::run::problem::linear::Linear;
 use crate::run::{Deck, Phases, silent};
 use crate::solve::NonlinearProblem;
 use crate::space::{Serial, Threads};
-use crate::sparse::Format;
+use crate::sparse::{Format, Formats};
 
 /// Calls `work` with a problem on a twisted box whose first residual and Jacobian are assembled.
 fn assembled<R>(format: Format, work: impl FnOnce(Problem<'_, Threads>, [&Vec<f64>; 2]) -> R) -> R {
@@ -33,7 +33,7 @@ fn assembled<R>(format: Format, work: impl FnOnce(Problem<'_, Threads>, [&Vec<f6
 
 #[test]
 fn the_jacobian_is_symmetric_until_one_entry_is_changed() {
-    // Products read the assembled values, or a copy.
+    // Assembled in rows, and in slices.
     for format in [Format::Crs, Format::Pattern] {
         assembled(format, |mut problem, _| {
             let symmetry = problem.finish().unwrap();
@@ -42,9 +42,10 @@ fn the_jacobian_is_symmetric_until_one_entry_is_changed() {
             let row = 9 * 8 * 3 + 9 * 4 + 4;
             let Linear::Matrix(stored) = &mut problem.linear else { panic!("no matrix") };
             let matrix = &mut stored.system.matrix;
-            let entry = matrix.assembled().graph().row_range(row).start;
-            assert_ne!(matrix.assembled().graph().entries()[entry] as usize, row);
-            matrix.assembled_mut().parts_mut().1[entry] += 1e-3;
+            let entry = matrix.graph().row_range(row).start;
+            assert_ne!(matrix.graph().entries()[entry] as usize, row);
+            let at = matrix.parts().0.value(row, 0);
+            Threads::values_mut(matrix)[at] += 1e-3;
             let broken = problem.finish().unwrap();
             assert!(broken.departure > 1e-8, "{format}: {broken:?}");
         });

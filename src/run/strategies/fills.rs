@@ -74,7 +74,7 @@ pub(super) fn measure<S: Job>(study: &Study<'_, S>) -> Result<Vec<Compared>> {
                     space.assemble(assembly, node_coord, temperature, system, S::Memory::slice_mut(residual))
                 },
                 |(system, _, _, residual), ()| {
-                    Ok(vec![space.download(S::values_mut(&mut system.matrix))?, space.download(residual)?])
+                    Ok(vec![space.download(S::crs(&system.matrix)?.values())?, space.download(residual)?])
                 },
             );
             all.push(compared?);

@@ -30,16 +30,11 @@ pub(super) struct Maker {
 
 /// A copy of an assembled matrix in another storage: what a format implements beside [`Operator`].
 pub trait FormatCopy<S: Blas>: Operator<S> + Debug {
-    /// Takes the values of a matrix on the graph that the copy was made for. Returns whether entries that share a place were equal.
+    /// Takes the values of a matrix on the graph that the copy was made for.
     ///
     /// # Errors
     /// [`Error::Invalid`](crate::Error::Invalid) for values that the storage cannot hold.
-    fn update(&mut self, space: &S, a: &MatrixOf<S>) -> Result<bool>;
-
-    /// Returns the number of rows whose products are no faster than in CRS.
-    fn irregular_rows(&self) -> usize {
-        0
-    }
+    fn update(&mut self, space: &S, a: &MatrixOf<S>) -> Result<()>;
 
     /// Sets the number of threads that share a row of products, where that is a choice.
     fn set_lanes(&mut self, _lanes: Lanes) {}

@@ -47,7 +47,7 @@ impl DeviceMatrix {
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) where the memory cannot be had.
     pub fn new(space: &Cuda, storage: MatrixStorage, direct: bool, graph: &Arc<GraphOf<Cuda>>) -> Result<Self> {
-        let MatrixStorage { format, values } = storage;
+        let MatrixStorage { format, values, .. } = storage;
         let kind = if direct && storage.holds_assembled_slices() {
             let slices = SlicedEll::new(space, format == Format::Symmetric, graph)?;
             let rounded = if values == Precision::F32 { Some(SlicedEll::like(space, &slices)?) } else { None };
@@ -162,9 +162,10 @@ impl Formats for Cuda {
 
     // Tables have at most so many entries per row, and lists no halves. Small systems are copied from CRS, and the halves of a copy are
     // checked. Lists move 12 bytes per entry, as CRS does; a CG iteration in CRS takes 4 to 25 % more time per byte.
-    const BY_ROWS: Option<ByRows> = Some(|shape| {
-        let RowShape { rows, entries, padded, longest, is_symmetric } = shape;
+    const BY_ROWS: ByRows = |shape, keeps_crs| {
+        let RowShape { rows, entries, padded, longest, is_symmetric, .. } = shape;
         match (longest > WIDEST, entries <= rows.saturating_mul(WIDEST)) {
+            _ if keeps_crs => (Format::Crs, "read by the set-up of the preconditioner"),
             (true, _) if padded > entries + entries / 8 => (Format::Crs, "long rows of uneven length"),
             (_, true) if is_symmetric && rows > SMALL_ON_GPU => {
                 (Format::Symmetric, "symmetric equation, many short rows")
@@ -172,11 +173,11 @@ impl Formats for Cuda {
             (_, true) => (Format::Pattern, "not symmetric, or few rows"),
             (_, false) => (Format::Pattern, "long rows of even length"),
         }
-    });
+    };
 
     fn row_shape(&self, graph: &GraphOf<Cuda>, is_symmetric: bool) -> Result<RowShape> {
         let [padded, longest] = SliceLayout::padded(self, graph)?;
-        Ok(RowShape { rows: graph.rows(), entries: graph.nnz(), padded, longest, is_symmetric })
+        Ok(RowShape { rows: graph.rows(), entries: graph.nnz(), padded, longest, irregular: 0, is_symmetric })
     }
 
     fn has_lanes(format: Format) -> bool {

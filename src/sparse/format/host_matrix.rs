@@ -1,70 +1,118 @@
-//! A matrix on a host: the CRS matrix that assembly writes, and the storage made from it that products read.
+//! A matrix on a host, and what products read of it.
 //!
-//! | format | products read, f64 | with f32 values |
+//! | made for | assembly writes | products read |
 //! |---|---|---|
-//! | `crs` | the assembled matrix | its graph and rounded values |
-//! | `pattern`, `symmetric` | slices | slices of rounded values |
+//! | format `crs` | CRS | CRS |
+//! | `pattern`, `symmetric`, directly | slices | slices |
+//! | `pattern`, `symmetric`, copied | CRS | slices |
+//! | values in f32 | CRS, in f64 | a rounded copy, in the same format |
+//!
+//! Assembly into slices saves the values in CRS, 216 bytes per node of a box, and the copying. In symmetric halves it writes each pair of
+//! entries once, above the diagonal.
 
 use super::copy::HostCopy;
-use super::{Format, FormatCopy, Formats, MatrixSizes, MatrixStorage};
+use super::slices::{AssembledSlices, HostRows, irregular_rows};
+use super::{ByRows, Format, Formats, MatrixSizes, MatrixStorage, Precision, RowShape};
 use crate::space::Threads;
 use crate::sparse::{CrsGraph, CrsMatrix, Operator};
 use crate::{Error, Result};
 use std::sync::Arc;
 
-/// One row in this many may lie in a slice without a table where `auto` chooses slices: such rows are no faster than in CRS.
+/// Most rows of a rank for which `auto` takes CRS: there the set-up of slices costs what their products save.
+const SMALL: usize = 1 << 15;
+
+/// `auto` takes slices if at most one row in this many lies in a slice without a table: such rows are no faster than in CRS.
 const IRREGULAR: usize = 4;
 
 /// A matrix on a host in a storage.
 #[derive(Debug)]
 pub struct HostMatrix {
-    crs: CrsMatrix,
-    /// What products read in place of the assembled matrix.
-    copy: HostCopy,
-    /// Whether the copy has the assembled values, and whether entries that share a place were equal then.
-    copied: Option<bool>,
+    kind: Kind,
+}
+
+#[derive(Debug)]
+enum Kind {
+    /// Assembled in CRS.
+    Crs {
+        crs: CrsMatrix,
+        /// What products read in place of the assembled matrix.
+        copy: HostCopy,
+        /// Whether the copy has the assembled values.
+        is_copied: bool,
+    },
+    /// Assembled in slices.
+    Slices(Box<AssembledSlices>),
 }
 
 impl HostMatrix {
-    /// Returns a matrix of a graph, with arbitrary values until it is assembled.
+    /// Returns a matrix of a graph that is assembled in CRS, with arbitrary values until then.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`] where the memory cannot be had; those of the format.
     pub fn new(space: &Threads, storage: MatrixStorage, graph: Arc<CrsGraph>) -> Result<Self> {
         let copy = (storage.format.maker().on_host)(space, storage.values, &graph)?;
-        Ok(HostMatrix { crs: CrsMatrix::unfilled_on(space, graph)?, copy, copied: None })
+        let crs = CrsMatrix::unfilled_on(space, graph)?;
+        Ok(HostMatrix { kind: Kind::Crs { crs, copy, is_copied: false } })
+    }
+
+    /// Returns a matrix of a graph that is assembled as products read it, where the storage [allows it](Self::is_direct). In `symmetric` the
+    /// assembly has to be that of a symmetric matrix.
+    pub(crate) fn direct(space: &Threads, storage: MatrixStorage, graph: Arc<CrsGraph>) -> Result<Self> {
+        if !Self::is_direct(storage) {
+            return Self::new(space, storage, graph);
+        }
+        let slices = AssembledSlices::new(space, &graph, storage.format == Format::Symmetric)?;
+        Ok(HostMatrix { kind: Kind::Slices(Box::new(slices)) })
+    }
+
+    /// Whether assembly can write the values that products read, in slices.
+    pub(crate) fn is_direct(storage: MatrixStorage) -> bool {
+        storage.holds_assembled_slices() && storage.values == Precision::F64
     }
 
     /// Returns the bytes of the values and of what products read in their place.
-    pub fn bytes(storage: MatrixStorage, sizes: &MatrixSizes) -> u64 {
-        8 * sizes.shape.entries as u64 + storage.copy_bytes(sizes, false)
+    pub fn bytes(storage: MatrixStorage, direct: bool, sizes: &MatrixSizes) -> u64 {
+        let copy = storage.copy_bytes(sizes, false);
+        // A place per node.
+        let assembled = if direct { 4 * sizes.shape.rows / sizes.dofs as usize } else { 8 * sizes.shape.entries };
+        assembled as u64 + copy
     }
 
-    /// Returns the matrix that assembly writes.
-    pub fn assembled(&self) -> &CrsMatrix {
-        &self.crs
+    /// Returns the rows and the values that assembly writes.
+    pub(crate) fn parts(&self) -> (HostRows<'_>, &[f64]) {
+        match &self.kind {
+            Kind::Crs { crs, .. } => (HostRows::Crs(crs.graph()), crs.values()),
+            Kind::Slices(slices) => slices.parts(),
+        }
     }
 
-    /// Returns the matrix that assembly writes, writable.
-    pub fn assembled_mut(&mut self) -> &mut CrsMatrix {
-        self.copied = None;
-        &mut self.crs
+    /// Returns the rows and the values that assembly writes, these writable.
+    pub(crate) fn parts_mut(&mut self) -> (HostRows<'_>, &mut [f64]) {
+        match &mut self.kind {
+            Kind::Crs { crs, is_copied, .. } => {
+                *is_copied = false;
+                let (graph, values) = crs.parts_mut();
+                (HostRows::Crs(graph), values)
+            }
+            Kind::Slices(slices) => slices.parts_mut(),
+        }
+    }
+
+    /// Returns the graph.
+    pub fn graph(&self) -> &Arc<CrsGraph> {
+        match &self.kind {
+            Kind::Crs { crs, .. } => crs.graph(),
+            Kind::Slices(slices) => slices.slices().graph(),
+        }
     }
 
     /// Returns the matrix as products read it: in its storage after an [`update`](Formats::update), as it is assembled before.
     pub fn operator(&self) -> &dyn Operator<Threads> {
-        match &self.copy {
-            Some(copy) if self.copied.is_some() => &**copy,
-            _ => &self.crs,
+        match &self.kind {
+            Kind::Crs { copy: Some(copy), is_copied: true, .. } => &**copy,
+            Kind::Crs { crs, .. } => crs,
+            Kind::Slices(slices) => slices.slices(),
         }
-    }
-}
-
-/// Replaces the refusals that a storage may have by another value.
-fn unsuited<T>(result: Result<T>, other: T) -> Result<T> {
-    match result {
-        Err(Error::Invalid(_) | Error::OutOfMemory { .. }) => Ok(other),
-        result => result,
     }
 }
 
@@ -76,51 +124,51 @@ impl Formats for Threads {
     }
 
     fn in_f64(matrix: &HostMatrix) -> &dyn Operator<Threads> {
-        &matrix.crs
+        match &matrix.kind {
+            Kind::Crs { crs, .. } => crs,
+            Kind::Slices(slices) => slices.slices(),
+        }
     }
 
     fn update(&self, matrix: &mut HostMatrix) -> Result<bool> {
-        let HostMatrix { crs, copy, copied } = matrix;
-        if copied.is_some() {
-            return Ok(false);
+        let Kind::Crs { crs, copy: Some(copy), is_copied } = &mut matrix.kind else { return Ok(false) };
+        if !*is_copied {
+            copy.update(self, crs)?;
         }
-        *copied = Some(copy.as_mut().map_or(Ok(true), |copy| copy.update(self, crs))?);
-        Ok(copy.is_some())
+        Ok(!std::mem::replace(is_copied, true))
     }
 
     const FORMAT: Format = Format::Crs;
 
-    const CHOICES: &'static [Format] = &[Format::Symmetric, Format::Pattern];
+    const BY_ROWS: ByRows = |shape, _| match shape {
+        RowShape { rows, .. } if rows <= SMALL => (Format::Crs, "a rank has at most 32768 rows"),
+        RowShape { rows, irregular, .. } if IRREGULAR * irregular > rows => (Format::Crs, "irregular rows"),
+        RowShape { is_symmetric: true, .. } => (Format::Symmetric, "symmetric equation, many regular rows"),
+        _ => (Format::Pattern, "not symmetric, many regular rows"),
+    };
 
-    fn store(&self, matrix: &mut HostMatrix, storage: MatrixStorage) -> Result<bool> {
-        let rows = matrix.crs.graph().rows();
-        let is_regular = |copy: &dyn FormatCopy<Threads>| IRREGULAR * copy.irregular_rows() <= rows;
-        // Made, whether or not there is a copy.
-        let made =
-            unsuited((storage.format.maker().on_host)(self, storage.values, matrix.crs.graph()).map(Some), None)?;
-        let Some(copy) = made.filter(|copy| copy.as_deref().is_none_or(is_regular)) else { return Ok(false) };
-        (matrix.copy, matrix.copied) = (copy, None);
-        let is_exact = self.update(matrix).map(|_| matrix.copied == Some(true));
-        let suits = unsuited(is_exact, false)?;
-        if !suits {
-            matrix.copy = None;
-        }
-        Ok(suits)
+    fn row_shape(&self, graph: &CrsGraph, is_symmetric: bool) -> Result<RowShape> {
+        let rows = graph.rows();
+        let irregular = if rows > SMALL { irregular_rows(self, graph)? } else { 0 };
+        Ok(RowShape { rows, entries: graph.nnz(), padded: 0, longest: 0, irregular, is_symmetric })
     }
 
     fn crs(matrix: &HostMatrix) -> Result<&CrsMatrix> {
-        Ok(&matrix.crs)
+        match &matrix.kind {
+            Kind::Crs { crs, .. } => Ok(crs),
+            Kind::Slices(_) => Err(Error::Invalid("matrix: assembled in slices, expected format crs".into())),
+        }
     }
 
     fn assembled<'a>(&self, matrix: &'a HostMatrix, _: &'a mut Option<CrsMatrix>) -> Result<&'a CrsMatrix> {
-        Ok(&matrix.crs)
+        Self::crs(matrix)
     }
 
     fn assembled_len(matrix: &HostMatrix) -> usize {
-        matrix.crs.values().len()
+        matrix.parts().1.len()
     }
 
-    fn values_mut(matrix: &mut HostMatrix) -> &mut Vec<f64> {
-        matrix.assembled_mut().values_mut()
+    fn values_mut(matrix: &mut HostMatrix) -> &mut [f64] {
+        matrix.parts_mut().1
     }
 }

@@ -26,12 +26,13 @@ pub use registry::{ByRows, Format, MatrixStorage};
 pub use shape::{MatrixSizes, Precision, RowShape};
 #[cfg(feature = "cuda")]
 pub(crate) use slices::RowLayout;
+pub(crate) use slices::{HostRows, NO_PLACE, RowPlaces};
 #[cfg(feature = "cuda")]
 pub use slices::{SliceArrays, SlicedEll};
 
 use crate::Result;
 use crate::blas::Blas;
-use crate::space::Array;
+use crate::space::Slice;
 use crate::sparse::{CrsMatrix, GraphOf, Lanes, MatrixOf, Operator};
 use std::fmt::Debug;
 
@@ -56,27 +57,14 @@ pub trait Formats: Blas {
     /// The format of this space where nothing suits better.
     const FORMAT: Format;
 
-    /// The format that `auto` takes before the values of a matrix are known, and why. None: [`CHOICES`](Self::CHOICES) decide.
-    const BY_ROWS: Option<ByRows> = None;
+    /// The format that `auto` takes, and why, decided before values are assembled.
+    const BY_ROWS: ByRows;
 
-    /// The formats among which `auto` chooses once the values of a large matrix are known. Products in them give the same bits. None:
-    /// `auto` is [`FORMAT`](Self::FORMAT).
-    const CHOICES: &'static [Format] = &[];
-
-    /// Stores an assembled matrix in another storage. Returns false, and keeps the storage, where the other does not suit it: more
-    /// than rounding or memory stands against it.
-    fn store(&self, _matrix: &mut Self::Matrix, _storage: MatrixStorage) -> Result<bool> {
-        Ok(false)
-    }
-
-    /// Returns the rows of a graph as [`BY_ROWS`](Self::BY_ROWS) takes them; without it `padded` and `longest` are 0. Moves 9 bytes per
-    /// row on a GPU.
+    /// Returns the rows of a graph as [`BY_ROWS`](Self::BY_ROWS) takes them. Moves 9 bytes per row on a GPU, 4 per entry on a host.
     ///
     /// # Errors
-    /// A failure of the device, if there is one.
-    fn row_shape(&self, graph: &GraphOf<Self>, is_symmetric: bool) -> Result<RowShape> {
-        Ok(RowShape { rows: graph.rows(), entries: graph.nnz(), padded: 0, longest: 0, is_symmetric })
-    }
+    /// A failure of the device, if there is one; [`Error::OutOfMemory`](crate::Error::OutOfMemory).
+    fn row_shape(&self, graph: &GraphOf<Self>, is_symmetric: bool) -> Result<RowShape>;
 
     /// Whether products in a format may share each row among several threads: [`set_lanes`](Self::set_lanes).
     fn has_lanes(_format: Format) -> bool {
@@ -103,5 +91,5 @@ pub trait Formats: Blas {
     fn assembled_len(matrix: &Self::Matrix) -> usize;
 
     /// Returns the values that assembly writes, in their order in memory.
-    fn values_mut(matrix: &mut Self::Matrix) -> &mut Array<Self, f64>;
+    fn values_mut(matrix: &mut Self::Matrix) -> &mut Slice<Self, f64>;
 }

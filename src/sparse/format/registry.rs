@@ -47,11 +47,13 @@ pub struct MatrixStorage {
     pub format: Format,
     /// Their type.
     pub values: Precision,
+    /// Whether assembly writes CRS where it could write the format: set-ups of preconditioners read CRS.
+    pub keeps_crs: bool,
 }
 
 impl From<Format> for MatrixStorage {
     fn from(format: Format) -> Self {
-        MatrixStorage { format, values: Precision::F64 }
+        MatrixStorage { format, values: Precision::F64, keeps_crs: false }
     }
 }
 
@@ -59,21 +61,19 @@ impl MatrixStorage {
     /// Returns the bytes of what products read in place of an assembled matrix in CRS.
     pub fn copy_bytes(self, sizes: &MatrixSizes, on_gpu: bool) -> u64 {
         let [values, layout] = (self.format.maker().lengths)(sizes, on_gpu);
-        if self == MatrixStorage::from(Format::Crs) { 0 } else { self.values.bytes() * values + layout }
+        let is_assembled = (self.format, self.values) == (Format::Crs, Precision::F64);
+        if is_assembled { 0 } else { self.values.bytes() * values + layout }
+    }
+
+    /// Whether the format's slices can hold assembled values, so that assembly writes to them.
+    pub(crate) fn holds_assembled_slices(self) -> bool {
+        !self.keeps_crs && matches!(self.format, Format::Pattern | Format::Symmetric)
     }
 }
 
-/// Selects a format from the shape of the rows, with the reason.
-pub type ByRows = fn(RowShape) -> (Format, &'static str);
+/// Selects a format from the shape of the rows, with the reason; the flag is [`MatrixStorage::keeps_crs`].
+pub type ByRows = fn(RowShape, bool) -> (Format, &'static str);
 
 /// Most rows of a system that a GPU assembles in CRS in every format: CG solves small systems in one launch, which reads CRS.
 #[cfg(feature = "cuda")]
 pub(crate) const SMALL_ON_GPU: usize = 1 << 17;
-
-#[cfg(feature = "cuda")]
-impl MatrixStorage {
-    /// Whether a GPU's slices hold the assembled values, so that assembly can write to them.
-    pub(crate) fn holds_assembled_slices(self) -> bool {
-        matches!(self.format, Format::Pattern | Format::Symmetric)
-    }
-}

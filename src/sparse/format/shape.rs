@@ -13,6 +13,8 @@ pub struct RowShape {
     pub padded: usize,
     /// Entries of the longest row.
     pub longest: usize,
+    /// Rows on a host in slices without a table of offsets: no faster there than in CRS.
+    pub irregular: usize,
     /// Whether the values will be symmetric.
     pub is_symmetric: bool,
 }

@@ -9,7 +9,7 @@ use minifenl::fill::{Assemble, Dirichlet, FieldOn, Kernel, Strategy};
 use minifenl::graph;
 use minifenl::mesh::{BoxPart, BoxSpec, CoordinateMap, ElemNode, Mesh, MeshPart};
 use minifenl::space::{Serial, Threads};
-use minifenl::sparse::{CrsMatrix, Format};
+use minifenl::sparse::{CrsMatrix, Format, Formats};
 use std::collections::HashMap;
 use support::Random;
 
@@ -31,7 +31,7 @@ fn assembled(
     let mut assembly = space.assembly((strategy, kernel).into(), &model, on, &system).unwrap();
     let mut residual = vec![f64::NAN; rows];
     space.assemble(&mut assembly, node_coord, temperature, &mut system, &mut residual).unwrap();
-    (system.matrix.assembled().clone(), residual)
+    (Threads::crs(&system.matrix).unwrap().clone(), residual)
 }
 
 #[test]

@@ -132,7 +132,7 @@ fn check_stored(space: &Cuda, name: &str, tables: &Tables, node_coord: &[[f64; 3
             assert!(rounded != product, "{name}, {format_name}: rounding changes nothing");
             for direct in [false, true] {
                 let (name, given) = (format!("{name}, {format_name}, f32, direct: {direct}"), (&coord, &temperature));
-                let storage = MatrixStorage { format, values: Precision::F32 };
+                let storage = MatrixStorage { values: Precision::F32, ..format.into() };
                 let (found, _) = stored(space, (storage, direct, kernel, 700), tables, given, &fixed);
                 Cuda::operator(&found.matrix).apply(space, &mut x.try_clone().unwrap(), &mut y).unwrap();
                 assert!(space.download(&y).unwrap() == rounded, "{name}: another product");

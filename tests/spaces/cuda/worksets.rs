@@ -3,8 +3,9 @@
 use super::super::products::cases;
 use super::{difference, gpu};
 use minifenl::contraction::Variant;
-use minifenl::fill::{Kernel, Strategy, Workset};
+use minifenl::fill::{AssemblyChoice, Kernel, Strategy, Workset};
 use minifenl::space::Layout;
+use minifenl::sparse::Format;
 
 /// Every problem on every element: many ragged worksets, cells slowest, and the sizes and variants that a run takes.
 #[test]
@@ -19,7 +20,11 @@ fn contractions_of_worksets_assemble_as_the_host() {
         let (expected, [elems, dofs]) = (case.assembled(), case.sizes());
         for (strategy, workset) in Strategy::on_gpu().flat_map(|(s, _)| worksets.map(|workset| (s, workset))) {
             let name = format!("{}, {strategy}, {workset:?}", case.name);
-            let (found, calls) = case.assembled_by(&space, strategy, Kernel::Intrepid, workset);
+            let (found, calls) = case.assembled_in(
+                &space,
+                Format::Crs.into(),
+                AssemblyChoice { strategy: Some(strategy), kernel: Kernel::Intrepid, workset },
+            );
             for (which, what) in ["y", "residual"].into_iter().enumerate() {
                 let by = difference(&found[which], &expected[which]);
                 assert!(by < 1e-13, "{name}: {what} differs by {by:e}");

@@ -61,9 +61,8 @@ impl<V: StoredValue> Operator<Cuda> for DeviceCrs<V> {
 }
 
 impl FormatCopy<Cuda> for DeviceCrs<f32> {
-    fn update(&mut self, space: &Cuda, a: &MatrixOf<Cuda>) -> Result<bool> {
-        space.to_single_refusing(a.values(), self.matrix.parts_mut().1)?;
-        Ok(true)
+    fn update(&mut self, space: &Cuda, a: &MatrixOf<Cuda>) -> Result<()> {
+        space.to_single_refusing(a.values(), self.matrix.parts_mut().1)
     }
 
     fn set_lanes(&mut self, lanes: Lanes) {

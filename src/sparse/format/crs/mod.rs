@@ -63,8 +63,8 @@ impl<V: Item, S: Blas + Spmv<V>> Operator<S> for CrsMatrix<V, S::Memory> {
 
 /// CRS with values in single precision.
 impl FormatCopy<Threads> for CrsMatrix<f32> {
-    fn update(&mut self, space: &Threads, a: &CrsMatrix) -> Result<bool> {
-        to_single(space, a, self).map(|()| true)
+    fn update(&mut self, space: &Threads, a: &CrsMatrix) -> Result<()> {
+        to_single(space, a, self)
     }
 }
 

@@ -240,6 +240,14 @@ impl HostLayout {
     }
 }
 
+/// Counts the rows in slices without a table. One pass over the entries.
+///
+/// # Errors
+/// [`Error::OutOfMemory`] where the memory cannot be had.
+pub(in crate::sparse::format) fn irregular_rows(space: &Threads, graph: &CrsGraph) -> Result<usize> {
+    Ok(HostLayout::new(space, graph, false)?.listed)
+}
+
 /// Refuses a graph whose owned columns have different numbers of entries below and above the diagonal.
 fn check_balance(found: &[Found]) -> Result<()> {
     let [below, above] = [0, 1].map(|side| found.iter().map(|found| found.sides[side]).sum::<u64>());

@@ -64,6 +64,27 @@ impl<V: StoredValue> HostSlices<V> {
         (reach > 0 && 2 * reach <= each).then(|| each.next_multiple_of(Threads::CHUNK))
     }
 
+    /// The graph that was laid out.
+    pub fn graph(&self) -> &Arc<CrsGraph> {
+        &self.graph
+    }
+
+    /// Where the values lie.
+    pub(super) fn layout(&self) -> &HostLayout {
+        &self.layout
+    }
+
+    /// Graph, layout and values.
+    pub(super) fn parts(&self) -> (&Arc<CrsGraph>, &HostLayout, &[V]) {
+        (&self.graph, &self.layout, self.matrix().values)
+    }
+
+    /// Graph, layout and values, these writable.
+    pub(super) fn parts_mut(&mut self) -> (&Arc<CrsGraph>, &HostLayout, &mut [V]) {
+        let values = self.lead..self.lead + self.layout.unit() * self.layout.len;
+        (&self.graph, &self.layout, &mut self.values[values])
+    }
+
     fn check(&self, operation: &'static str, x: &[f64], y: &[f64]) -> Result<()> {
         check_at_least(operation, "x", x.len(), self.graph.columns())?;
         check_at_least(operation, "y", y.len(), self.graph.rows())
@@ -133,21 +154,16 @@ impl<V: StoredValue> Operator<Threads> for HostSlices<V> {
 }
 
 impl<V: StoredValue> FormatCopy<Threads> for HostSlices<V> {
-    /// Returns whether each pair of mirrored entries was exactly equal; where they differ by rounding, both become the upper one, but not in
-    /// slices without a table nor between the unknowns of one node, which are stored whole.
+    /// Where mirrored entries differ by rounding, both become the upper one, but not in slices without a table nor between the unknowns of
+    /// one node, which are stored whole.
     ///
     /// # Errors
     /// [`Error::Invalid`] for a matrix of another graph, for a value that the type cannot hold, and in the symmetric form for a matrix
     /// that is not symmetric; the values are then arbitrary.
-    fn update(&mut self, space: &Threads, a: &CrsMatrix) -> Result<bool> {
+    fn update(&mut self, space: &Threads, a: &CrsMatrix) -> Result<()> {
         if !self.graph.is_copy_of(a.graph()) {
             return Err(Error::Invalid("HostSlices::update: the matrix has another graph than the slices".into()));
         }
         host_update::update(space, &self.layout, a, self.symmetric, &mut self.values[self.lead..])
-    }
-
-    /// Rows in slices without a table.
-    fn irregular_rows(&self) -> usize {
-        self.layout.listed
     }
 }

@@ -17,7 +17,6 @@ impl Update<'_> {
     #[inline(always)]
     pub(super) fn judge<V: StoredValue>(&self, row: usize, column: usize, lower: f64, upper: V, found: &mut Found) {
         if V::rounded(lower).into() != upper.into() {
-            found.is_exact = false;
             let values = &self.a.values()[self.a.graph().row_range(row)];
             let largest = values.iter().fold(0.0, |largest: f64, value| largest.max(value.abs()));
             let limit = ROUNDING * largest + V::EPSILON * lower.abs();

@@ -33,8 +33,6 @@ pub(super) type Turned = [[f64; SLICE]; WIDEST];
 /// What a piece finds.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Found {
-    /// Whether all compared pairs are equal.
-    pub is_exact: bool,
     /// First entry, row times columns plus column, that differs from its mirrored entry.
     pub unequal: usize,
     /// First entry that the type of the stored values cannot hold.
@@ -43,7 +41,7 @@ pub(super) struct Found {
     open: usize,
 }
 
-const NOTHING: Found = Found { is_exact: true, unequal: usize::MAX, unheld: usize::MAX, open: 0 };
+const NOTHING: Found = Found { unequal: usize::MAX, unheld: usize::MAX, open: 0 };
 
 /// Where the values go to, and where they come from.
 #[derive(Clone, Copy, Debug)]
@@ -59,7 +57,7 @@ pub(super) type Pair = [usize; 2];
 /// Most unknowns of a node.
 const DOFS: usize = 3;
 
-/// Stores the values of `a`, a matrix on the graph of the layout. In the symmetric form returns whether all pairs are equal.
+/// Stores the values of `a`, a matrix on the graph of the layout.
 ///
 /// # Errors
 /// [`Error::Invalid`] for a value that `V` cannot hold and for pairs that differ by more than rounding.
@@ -69,7 +67,7 @@ pub(super) fn update<V: StoredValue>(
     a: &CrsMatrix,
     symmetric: bool,
     values: &mut [V],
-) -> Result<bool> {
+) -> Result<()> {
     let this = Update { layout, a, symmetric };
     let slices = even_bounds(layout.slices.len(), space.concurrency(), 1);
     let inner = slices[1..slices.len() - 1].iter().map(|&slice| layout.unit() * layout.slices[slice].start);
@@ -89,7 +87,7 @@ pub(super) fn update<V: StoredValue>(
         });
     }
     match found.iter().map(|found| found.unequal).min().filter(|&pair| pair != usize::MAX) {
-        None => Ok(found.iter().all(|found| found.is_exact)),
+        None => Ok(()),
         Some(pair) => Err(not_symmetric(a, pair)),
     }
 }

@@ -3,10 +3,14 @@
 
 mod copies;
 mod faults;
+mod host_assembled;
+#[cfg(test)]
+mod host_assembled_tests;
 mod host_blocks;
 mod host_layout;
 mod host_multiply;
 mod host_nodes;
+mod host_places;
 #[cfg(test)]
 mod host_refusals_tests;
 mod host_rows;
@@ -27,6 +31,9 @@ mod sliced_operator;
 
 pub(super) use copies::{PATTERN, SYMMETRIC};
 pub(super) use faults::{first_fault, not_stored};
+pub(super) use host_assembled::AssembledSlices;
+pub(super) use host_layout::irregular_rows;
+pub(crate) use host_places::{HostRows, NO_PLACE, RowPlaces};
 #[cfg(feature = "cuda")]
 pub(crate) use sliced_ell::RowLayout;
 #[cfg(feature = "cuda")]

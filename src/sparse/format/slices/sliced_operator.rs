@@ -86,7 +86,7 @@ impl<V: StoredValue> Operator<Cuda> for SlicedEll<V> {
 }
 
 impl<V: StoredValue> FormatCopy<Cuda> for SlicedEll<V> {
-    fn update(&mut self, space: &Cuda, a: &MatrixOf<Cuda>) -> Result<bool> {
-        SlicedEll::update(self, space, a).map(|()| true)
+    fn update(&mut self, space: &Cuda, a: &MatrixOf<Cuda>) -> Result<()> {
+        SlicedEll::update(self, space, a)
     }
 }
