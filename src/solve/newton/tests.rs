@@ -1,5 +1,7 @@
 //! Newton's method on equations whose roots are known.
 
+mod starts;
+
 use super::*;
 use crate::comm::Solo;
 use crate::space::{Serial, Threads};

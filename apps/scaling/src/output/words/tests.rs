@@ -56,6 +56,12 @@ fn the_bound_is_the_bytes_over_the_triad() {
     let words = bandwidth(&weak.rows.iter().collect::<Vec<_>>()).unwrap();
     assert!(words.contains("take 0.02 of its time on 1 rank x 1 thread and 2.00 on 2 ranks x 1 thread"), "{words}");
     assert!(words.contains("caches held part of the data"), "{words}");
+    // Caches may hold the data of the smallest point alone, and of none.
+    for (first, last, are_told) in [(1e-5, 1e-3, true), (1e-3, 1e-3, false)] {
+        let weak = table(Kind::Weak, &[(sample(1, [8; 3], first), 1), (sample(2, [8, 16, 8], last), 1)]);
+        let words = bandwidth(&weak.rows.iter().collect::<Vec<_>>()).unwrap();
+        assert_eq!(words.contains("caches held part of the data"), are_told, "{words}");
+    }
 }
 
 /// 1.5 times the bandwidth for twice the workers.
