@@ -8,34 +8,15 @@
 use super::operands::Operands;
 use super::output::Output;
 use super::{cells, rows};
-use crate::space::lanes::{Known, OfReal, Real};
 use multiversion::multiversion;
 use multiversion::target::match_target;
-use std::marker::PhantomData;
 use std::ops::Range;
-
-/// Operands and output as one value of a type that depends on the scalar.
-struct Arguments<'a, 'b>(PhantomData<&'a &'b ()>);
-
-impl<'a, 'b: 'a> OfReal for Arguments<'a, 'b> {
-    type Of<T: Real> = (&'a Operands<'a, T>, &'a mut Output<'b, T>);
-}
-
-/// Computes a range of cells. Vectors hold cells if cells have stride 1 in all three arrays, else fields or terms of a cell.
-pub fn contract<T: Real>(operands: &Operands<'_, T>, cells: Range<usize>, out: &mut Output<'_, T>) {
-    match (T::known::<Arguments<'_, '_>>((operands, out)), operands.has_unit_cell_stride) {
-        (Known::F64((operands, out)), true) => cells_f64(operands, cells, out),
-        (Known::F32((operands, out)), true) => cells_f32(operands, cells, out),
-        (Known::F64((operands, out)), false) => rows_f64(operands, cells, out),
-        (Known::F32((operands, out)), false) => rows_f32(operands, cells, out),
-    }
-}
 
 macro_rules! kernels {
     ($($name:ident $module:ident $scalar:ident $targets:tt [$($target:literal $lanes:literal)*] $other:literal)*) => {$(
         #[allow(unsafe_code)]
         #[multiversion(targets $targets)]
-        fn $name(operands: &Operands<'_, $scalar>, cells: Range<usize>, out: &mut Output<'_, $scalar>) {
+        pub fn $name(operands: &Operands<'_, $scalar>, cells: Range<usize>, out: &mut Output<'_, $scalar>) {
             match_target! {
                 $($target => $module::each::<true, $lanes, $scalar>(operands, cells, out),)*
                 _ => $module::each::<false, $other, $scalar>(operands, cells, out),

@@ -21,9 +21,10 @@ use super::output::Output;
 use super::shape::{Shape, out_strides};
 use super::{Contract, Sum, Task};
 use crate::Result;
-use crate::space::lanes::Real;
+use crate::space::lanes::{Known, Real};
 use crate::space::{HostMemory, Layout, Threads, View, ViewMut};
 use rayon::prelude::*;
+use std::ops::Range;
 
 impl Contract for Threads {
     type Memory = HostMemory;
@@ -36,40 +37,54 @@ impl Contract for Threads {
         out: &mut ViewMut<'_, T, C>,
     ) -> Result<()> {
         let (layouts, strides) = ([Layout::Right, Layout::Left].map(|layout| out.is_packed(layout)), out_strides(out));
-        let left = (left.data(), Shape::new(left, fields[0]));
-        let right = (right.data(), Shape::new(right, fields[1]));
-        contract(self, left, right, (out.data_mut(), strides, layouts), sum);
+        let shapes = [Shape::new(left, fields[0]), Shape::new(right, fields[1])];
+        match T::known([left.data(), right.data()], out.data_mut()) {
+            Known::F64(inputs, out) => {
+                contract(self, [dispatch::cells_f64, dispatch::rows_f64], inputs, shapes, (out, strides, layouts), sum);
+            }
+            Known::F32(inputs, out) => {
+                contract(self, [dispatch::cells_f32, dispatch::rows_f32], inputs, shapes, (out, strides, layouts), sum);
+            }
+        }
         Ok(())
     }
 }
 
-/// `out` holds the array, its strides, and whether it is packed in `Layout::Right` and in `Layout::Left`.
+/// Computes a range of cells.
+type Kernel<T> = fn(&Operands<'_, T>, Range<usize>, &mut Output<'_, T>);
+
+/// The first kernel serves cells with stride 1 in all three arrays. `out` holds the array, its strides, and whether it is packed in
+/// `Layout::Right` and in `Layout::Left`.
 fn contract<T: Real>(
     space: &Threads,
-    left: (&[T], Shape),
-    right: (&[T], Shape),
+    [of_cells, of_rows]: [Kernel<T>; 2],
+    [left, right]: [&[T]; 2],
+    shapes: [Shape; 2],
     (out, strides, [packed_right, packed_left]): (&mut [T], [usize; 3], [bool; 2]),
     sum: Sum,
 ) {
-    let [cells, _, points @ ..] = right.1.extents;
-    let per_cell = left.1.extents[1] * right.1.extents[1];
+    let [cells, _, points @ ..] = shapes[1].extents;
+    let per_cell = shapes[0].extents[1] * shapes[1].extents[1];
     if cells * per_cell == 0 {
         return;
     }
-    let has_unit_cell_stride = left.1.strides[0] == 1 && right.1.strides[0] == 1 && strides[0] == 1;
-    let operands = [left, right].map(|(data, shape)| Operand::new(data, shape, points, has_unit_cell_stride));
+    let has_unit_cell_stride = strides[0] == 1 && shapes.iter().all(|shape| shape.strides[0] == 1);
+    let [left_shape, right_shape] = shapes;
+    let operands = [(left, left_shape), (right, right_shape)]
+        .map(|(data, shape)| Operand::new(data, shape, points, has_unit_cell_stride));
     let count = operands[0].count;
     if count == 0 {
         return clear(out, [cells, operands[0].fields(), operands[1].fields()], strides, sum);
     }
     let exceeds_cache = operands.iter().map(|x| cells * x.fields() * count * size_of::<T>()).sum::<usize>() > NEAR;
-    let operands = Operands { pair: operands, has_unit_cell_stride, exceeds_cache };
+    let operands = Operands { pair: operands, exceeds_cache };
+    let kernel = if has_unit_cell_stride { of_cells } else { of_rows };
     let piece = cells_per_piece(per_cell * count, if has_unit_cell_stride { BLOCK } else { 16 });
     if packed_right {
         let pieces = out[..cells * per_cell].par_chunks_mut(piece * per_cell).enumerate();
         space.for_each(pieces, |(i, out)| {
             let first = i * piece;
-            dispatch::contract(&operands, first..first + out.len() / per_cell, &mut Output::whole(out, strides, sum));
+            kernel(&operands, first..first + out.len() / per_cell, &mut Output::whole(out, strides, sum));
         });
     } else if has_unit_cell_stride && packed_left && space.concurrency() > 1 {
         // Only four pieces per thread: each piece allocates its own copies.
@@ -77,10 +92,10 @@ fn contract<T: Real>(
         let pieces = Output::split(&mut out[..cells * per_cell], cells, piece, strides, sum);
         space.for_each(pieces.into_par_iter().enumerate(), |(i, mut out)| {
             let first = i * piece;
-            dispatch::contract(&operands, first..(first + piece).min(cells), &mut out);
+            kernel(&operands, first..(first + piece).min(cells), &mut out);
         });
     } else {
-        dispatch::contract(&operands, 0..cells, &mut Output::whole(out, strides, sum));
+        kernel(&operands, 0..cells, &mut Output::whole(out, strides, sum));
     }
 }
 

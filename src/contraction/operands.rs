@@ -98,8 +98,6 @@ impl<'a, T> Operand<'a, T> {
 pub struct Operands<'a, T> {
     /// Left, right.
     pub pair: [Operand<'a, T>; 2],
-    /// Whether the cells of both operands and of the output have stride 1.
-    pub has_unit_cell_stride: bool,
     /// Whether the operands are larger than the caches near a core, so that prefetches pay.
     pub exceeds_cache: bool,
 }

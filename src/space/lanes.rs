@@ -95,36 +95,43 @@ impl Number for f64 {
 
 /// The scalar types of contractions and [`Lanes`]: `f32` and `f64`, and no others.
 pub trait Real:
-    super::Item + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self> + Neg<Output = Self>
+    super::Item
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Div<Output = Self>
+    + Neg<Output = Self>
+    + Into<f64>
 {
-    /// Rebuilds a value as one of type `f32` or `f64`. Generic code thereby calls functions that are compiled once per
-    /// scalar type.
-    fn known<F: OfReal>(value: F::Of<Self>) -> Known<F>;
+    /// Distance from 1 to the next number.
+    const EPSILON: f64;
+    /// Returns the nearest number.
+    fn of(value: f64) -> Self;
+    /// Returns arrays to read and one to write by their type. Generic code thereby calls functions that are compiled once per scalar type.
+    fn known<'a>(inputs: [&'a [Self]; 2], out: &'a mut [Self]) -> Known<'a>;
     /// Returns `self * factor + term`, rounded once: one instruction on processors that have it, otherwise a slow
     /// library call.
     fn fused(self, factor: Self, term: Self) -> Self;
 }
 
-/// A family of types, one per [`Real`].
-pub trait OfReal {
-    /// The member of the family for scalar type `T`.
-    type Of<T: Real>;
-}
-
-/// A value of a type family, tagged with its scalar type.
-#[allow(missing_debug_implementations)]
-pub enum Known<F: OfReal> {
-    /// The value for `f32`.
-    F32(F::Of<f32>),
-    /// The value for `f64`.
-    F64(F::Of<f64>),
+/// Two arrays to read and one to write, of a [`Real`].
+#[derive(Debug)]
+pub enum Known<'a> {
+    /// Of `f32`.
+    F32([&'a [f32]; 2], &'a mut [f32]),
+    /// Of `f64`.
+    F64([&'a [f64]; 2], &'a mut [f64]),
 }
 
 macro_rules! real {
-    ($($real:ty, $kind:ident;)*) => {$(
+    ($($real:ident, $kind:ident;)*) => {$(
         impl Real for $real {
-            fn known<F: OfReal>(value: F::Of<Self>) -> Known<F> {
-                Known::$kind(value)
+            const EPSILON: f64 = $real::EPSILON as f64;
+            fn of(value: f64) -> Self {
+                value as $real
+            }
+            fn known<'a>(inputs: [&'a [Self]; 2], out: &'a mut [Self]) -> Known<'a> {
+                Known::$kind(inputs, out)
             }
             #[inline(always)]
             fn fused(self, factor: Self, term: Self) -> Self {

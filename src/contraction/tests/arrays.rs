@@ -3,24 +3,6 @@
 use crate::space::lanes::Real;
 use crate::space::{Layout, View, ViewMut};
 
-/// `f32` or `f64`, with exact ways to `f64` and, for small integers, from it.
-pub trait Float: Real + Into<f64> {
-    const EPSILON: f64;
-    fn of(x: f64) -> Self;
-}
-
-macro_rules! float {
-    ($($real:ident)*) => {$(
-        impl Float for $real {
-            const EPSILON: f64 = $real::EPSILON as f64;
-            fn of(x: f64) -> Self {
-                x as $real
-            }
-        }
-    )*};
-}
-float!(f32 f64);
-
 /// Where the items of an array lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
@@ -41,7 +23,7 @@ pub struct Array<T> {
     pub strides: Vec<usize>,
 }
 
-impl<T: Float> Array<T> {
+impl<T: Real> Array<T> {
     /// `f(index)` at each index; gaps hold `gap`.
     pub fn new(extents: &[usize], place: Place, gap: f64, mut f: impl FnMut(&[usize]) -> T) -> Self {
         let rank = extents.len();
@@ -105,13 +87,13 @@ pub fn indices(extents: &[usize]) -> impl Iterator<Item = Vec<usize>> {
 }
 
 /// Integers in -8..=8, so that every product and sum is exact in any order, in f32 as in f64.
-pub fn integer<T: Float>(seed: usize) -> impl FnMut(&[usize]) -> T {
+pub fn integer<T: Real>(seed: usize) -> impl FnMut(&[usize]) -> T {
     let mut random = random::<f64>(seed as u64);
     move |index| T::of((random(index) * 8.5).round().clamp(-8.0, 8.0))
 }
 
 /// Numbers in -1..1 (splitmix64).
-pub fn random<T: Float>(mut state: u64) -> impl FnMut(&[usize]) -> T {
+pub fn random<T: Real>(mut state: u64) -> impl FnMut(&[usize]) -> T {
     move |_| {
         state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let x = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

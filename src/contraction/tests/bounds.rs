@@ -4,12 +4,12 @@ use super::*;
 use proptest::prelude::*;
 
 /// Numbers of many sizes.
-fn wide<T: Float>(seed: u64) -> impl FnMut(&[usize]) -> T {
+fn wide<T: Real>(seed: u64) -> impl FnMut(&[usize]) -> T {
     let (mut number, mut exponent) = (random::<f64>(seed), random::<f64>(!seed));
     move |index| T::of(number(index) * (exponent(index) * 8.0).round().exp2())
 }
 
-fn check<T: Float>(seed: u64, sizes: &Sizes, places: [Place; 3], sum: Sum) -> Result<(), TestCaseError> {
+fn check<T: Real>(seed: u64, sizes: &Sizes, places: [Place; 3], sum: Sum) -> Result<(), TestCaseError> {
     for kernel in nine::<T>() {
         let extents = kernel.extents(sizes);
         let a = Array::new(&extents[0], places[0], f64::NAN, wide::<T>(seed));

@@ -6,7 +6,7 @@ use super::*;
 const GAP: f64 = -77.0;
 
 /// Compares one kernel with the reference, for inputs and output at all combinations of `places`.
-fn check<T: Float>(kernel: &Kernel<T>, sizes: &Sizes, places: &[[Place; 3]]) {
+fn check<T: Real>(kernel: &Kernel<T>, sizes: &Sizes, places: &[[Place; 3]]) {
     let threads = Threads::new(3).unwrap();
     let [a_extents, b_extents, out_extents] = kernel.extents(sizes);
     let a = Array::new(&a_extents, PACKED[1], 0.0, integer(1));
@@ -48,7 +48,7 @@ fn dims(rank: usize) -> [usize; 2] {
 }
 
 /// Checks the kernels of one form, with data of all points and, where that is another case, of one.
-fn check_form<T: Float>(form: Form, places: &[[Place; 3]], sizes: impl Fn(usize) -> Vec<Sizes>) {
+fn check_form<T: Real>(form: Form, places: &[[Place; 3]], sizes: impl Fn(usize) -> Vec<Sizes>) {
     for kernel in nine::<T>().iter().filter(|kernel| kernel.form == form) {
         for sizes in sizes(kernel.rank) {
             check(kernel, &sizes, places);
@@ -59,14 +59,14 @@ fn check_form<T: Float>(form: Form, places: &[[Place; 3]], sizes: impl Fn(usize)
     }
 }
 
-fn ragged<T: Float>(form: Form) {
+fn ragged<T: Real>(form: Form) {
     let sizes = |rank, cells| Sizes { cells, fields: [3, 7], points: 9, dims: dims(rank), data_points: 9 };
     check_form::<T>(form, &PLACES.map(|place| [place; 3]), |rank| [0, 1, 31].map(|c| sizes(rank, c)).to_vec());
     check_form::<T>(form, &combinations(), |rank| vec![sizes(rank, 33)]);
 }
 
 /// 8 x 8 fields, 8 points, 3 dimensions: trilinear elements.
-fn element<T: Float>(form: Form) {
+fn element<T: Real>(form: Form) {
     check_form::<T>(form, &combinations(), |rank| {
         let dims = [[1, 1], [3, 1], [3, 3]][rank];
         vec![Sizes { cells: 9, fields: [8, 8], points: 8, dims, data_points: 8 }]
@@ -74,7 +74,7 @@ fn element<T: Float>(form: Form) {
 }
 
 /// Pieces for several threads: more than 65 536 products. Elements as many as do not fit a cache near the core.
-fn many_cells<T: Float>(form: Form) {
+fn many_cells<T: Real>(form: Form) {
     let points = if form == Form::DataData { 65 } else { 2 };
     check_form::<T>(form, &PACKED.map(|place| [place; 3]), |rank| {
         let dims = [[1, 1], [2, 1], [1, 2]][rank];
@@ -89,7 +89,7 @@ fn many_cells<T: Float>(form: Form) {
 }
 
 /// No points: zeros, or what was there.
-fn empty<T: Float>(form: Form) {
+fn empty<T: Real>(form: Form) {
     check_form::<T>(form, &combinations(), |rank| {
         let points = Sizes { cells: 9, fields: [3, 7], points: 0, dims: dims(rank), data_points: 0 };
         vec![points, Sizes { points: 2, data_points: 2, fields: [0, 0], ..points }]

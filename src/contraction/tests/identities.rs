@@ -5,20 +5,20 @@ use super::*;
 const SIZES: Sizes = Sizes { cells: 11, fields: [5, 6], points: 4, dims: [3, 2], data_points: 4 };
 
 /// Both inputs, on random numbers.
-fn inputs<T: Float>(kernel: &Kernel<T>, sizes: &Sizes, layout: Layout) -> [Array<T>; 2] {
+fn inputs<T: Real>(kernel: &Kernel<T>, sizes: &Sizes, layout: Layout) -> [Array<T>; 2] {
     let [a, b, _] = kernel.extents(sizes);
     [Array::new(&a, Place::Packed(layout), 0.0, random(1)), Array::new(&b, Place::Packed(layout), 0.0, random(2))]
 }
 
 /// The same values with other extents.
-fn reshaped<T: Float>(array: &Array<T>, extents: &[usize], layout: Layout) -> Array<T> {
+fn reshaped<T: Real>(array: &Array<T>, extents: &[usize], layout: Layout) -> Array<T> {
     let mut values = indices(&array.extents).map(|index| array.at(&index));
     let reshaped = Array::new(extents, PACKED[1], 0.0, |_| values.next().unwrap()).moved(Place::Packed(layout));
     assert!(values.next().is_none());
     reshaped
 }
 
-fn left_and_right_swapped_transpose_the_output<T: Float>(layout: Layout) {
+fn left_and_right_swapped_transpose_the_output<T: Real>(layout: Layout) {
     for kernel in nine::<T>().iter().filter(|kernel| kernel.form != Form::DataField) {
         let [a, b] = inputs(kernel, &SIZES, layout);
         let out = kernel.overwritten(&SIZES, &a, &b, layout);
@@ -33,7 +33,7 @@ fn left_and_right_swapped_transpose_the_output<T: Float>(layout: Layout) {
 }
 
 /// A vector of one number is a scalar, a tensor of one column a vector; any of them is a scalar with more points.
-fn fewer_dimensions_are_a_lower_rank<T: Float>(layout: Layout) {
+fn fewer_dimensions_are_a_lower_rank<T: Real>(layout: Layout) {
     let nine = nine::<T>();
     for (lower, higher) in (0..9).filter(|i| i % 3 != 2).map(|i| (&nine[i], &nine[i + 1])) {
         let mut sizes = SIZES;
@@ -49,7 +49,7 @@ fn fewer_dimensions_are_a_lower_rank<T: Float>(layout: Layout) {
 }
 
 /// Asserts that two kernels agree on the same numbers.
-fn same<T: Float>(one: &Kernel<T>, one_sizes: &Sizes, other: &Kernel<T>, other_sizes: &Sizes, layout: Layout) {
+fn same<T: Real>(one: &Kernel<T>, one_sizes: &Sizes, other: &Kernel<T>, other_sizes: &Sizes, layout: Layout) {
     let [a, b] = inputs(other, other_sizes, layout);
     let wanted = other.overwritten(other_sizes, &a, &b, layout);
     let [a_extents, b_extents, _] = one.extents(one_sizes);
@@ -58,7 +58,7 @@ fn same<T: Float>(one: &Kernel<T>, one_sizes: &Sizes, other: &Kernel<T>, other_s
 }
 
 /// f(3 x + y) = 3 f(x) + f(y) for each input, exactly on integers; `Sum::Into` adds.
-fn linear_in_each_input<T: Float>(layout: Layout) {
+fn linear_in_each_input<T: Real>(layout: Layout) {
     let place = Place::Packed(layout);
     let three = T::of(3.0);
     for kernel in &nine::<T>() {
@@ -86,7 +86,7 @@ fn linear_in_each_input<T: Float>(layout: Layout) {
     }
 }
 
-fn one_point_of_data_is_replicated_data<T: Float>(layout: Layout) {
+fn one_point_of_data_is_replicated_data<T: Real>(layout: Layout) {
     for kernel in nine::<T>().iter().filter(|kernel| kernel.form == Form::DataField) {
         let one_point = Sizes { data_points: 1, ..SIZES };
         let [data, fields] = inputs(kernel, &one_point, layout);
@@ -99,7 +99,7 @@ fn one_point_of_data_is_replicated_data<T: Float>(layout: Layout) {
     }
 }
 
-fn ones_give_the_number_of_products<T: Float>(layout: Layout) {
+fn ones_give_the_number_of_products<T: Real>(layout: Layout) {
     for kernel in &nine::<T>() {
         let [a, b, _] = kernel.extents(&SIZES);
         let [a, b] = [a, b].map(|extents| Array::new(&extents, Place::Packed(layout), 0.0, |_| T::of(1.0)));

@@ -9,7 +9,7 @@ mod shapes;
 
 use super::*;
 use crate::space::{Layout, Serial, Threads};
-use arrays::{Array, Float, PACKED, PLACES, Place, indices, integer, random};
+use arrays::{Array, PACKED, PLACES, Place, indices, integer, random};
 use oracle::{Form, Formula, Sizes, accurate};
 
 /// Threads (or [`Serial`]), inputs, output.
@@ -23,7 +23,7 @@ struct Kernel<T> {
     run: Run<T>,
 }
 
-impl<T: Float> Kernel<T> {
+impl<T: Real> Kernel<T> {
     /// Extents of both inputs and the output.
     fn extents(&self, sizes: &Sizes) -> [Vec<usize>; 3] {
         Formula(self.form, self.rank).extents(sizes)
@@ -44,7 +44,7 @@ impl<T: Float> Kernel<T> {
 
 macro_rules! nine {
     ($($form:ident $rank:literal $kernel:ident;)*) => {
-        fn nine<T: Float>() -> [Kernel<T>; 9] {
+        fn nine<T: Real>() -> [Kernel<T>; 9] {
             [$(Kernel {
                 name: stringify!($kernel),
                 form: Form::$form,

@@ -1,6 +1,7 @@
 //! The reference: naive loops over index tuples, independent of views and strides; shared with the tests on a GPU.
 
-use super::arrays::{Array, Float, indices};
+use super::arrays::{Array, indices};
+use crate::space::lanes::Real;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
@@ -38,13 +39,7 @@ impl Formula {
     }
 
     /// Calls `entry` with each output index and the pairs of numbers whose products sum to it.
-    pub fn pairs<T: Float>(
-        self,
-        sizes: &Sizes,
-        a: &Array<T>,
-        b: &Array<T>,
-        mut entry: impl FnMut(&[usize], &[(T, T)]),
-    ) {
+    pub fn pairs<T: Real>(self, sizes: &Sizes, a: &Array<T>, b: &Array<T>, mut entry: impl FnMut(&[usize], &[(T, T)])) {
         let (rank, mut pairs) = (self.1, vec![]);
         let [rows, columns] = [0, 1].map(|d| if d < rank { sizes.dims[d] } else { 1 });
         for out in indices(&self.extents(sizes)[2]) {
@@ -68,7 +63,7 @@ impl Formula {
 }
 
 /// Sum of the products (error-free transformations: the products' and sums' roundings are added up), and of their sizes.
-pub fn accurate<T: Float>(pairs: &[(T, T)], begin: f64) -> (f64, f64) {
+pub fn accurate<T: Real>(pairs: &[(T, T)], begin: f64) -> (f64, f64) {
     let (mut sum, mut rest, mut size) = (begin, 0.0, begin.abs());
     for &(a, b) in pairs {
         let (a, b): (f64, f64) = (a.into(), b.into());

@@ -28,7 +28,7 @@ fn refusal(form: Form, right: &[Vec<usize>; 3], wrong: &[usize], which: usize, d
     }
 }
 
-fn every_wrong_extent<T: Float>() {
+fn every_wrong_extent<T: Real>() {
     let mut refused = 0;
     for kernel in nine::<T>() {
         let right = kernel.extents(&SIZES);

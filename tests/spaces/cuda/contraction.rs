@@ -1,10 +1,11 @@
 //! The nine contractions against naive loops by the variants that always apply: all layouts, ragged sizes, over NaNs and into
 //! old values; wrong shapes and views are refused.
 
-use super::contraction_cases::arrays::{Array, Float, PACKED};
+use super::contraction_cases::arrays::{Array, PACKED};
 use super::contraction_cases::{ALWAYS, Applied, OnDevice, bounded, integers, nine, random_numbers, sizes};
 use super::gpu;
 use minifenl::contraction::{Sum, Variant, With, data_data_scalar};
+use minifenl::space::lanes::Real;
 use minifenl::space::{Cuda, DeviceView, DeviceViewMut, ExecutionSpace, Layout, remap};
 
 #[test]
@@ -19,7 +20,7 @@ fn integers_are_exact_in_f64() {
     integers::<f64>(&space, &ALWAYS);
 }
 
-fn random<T: Float>(space: &Cuda) {
+fn random<T: Real>(space: &Cuda) {
     random_numbers::<T>(space, &ALWAYS);
     // So many cells that the largest tile is chosen.
     for kernel in nine::<T>().iter().filter(|kernel| kernel.rank == 0) {

@@ -10,9 +10,10 @@ pub mod arrays;
 #[path = "../../../src/contraction/tests/oracle.rs"]
 pub mod oracle;
 
-use arrays::{Array, Float, PACKED, PLACES, Place, integer, random};
+use arrays::{Array, PACKED, PLACES, Place, integer, random};
 use minifenl::Result;
 use minifenl::contraction::*;
+use minifenl::space::lanes::Real;
 use minifenl::space::{Cuda, CudaArray, DeviceView, DeviceViewMut, ExecutionSpace, Serial};
 pub use oracle::{Form, Sizes};
 use oracle::{Formula, accurate};
@@ -31,14 +32,14 @@ const FIRST: [usize; 2] = [0, 3];
 pub const GAP: f64 = -77.0;
 
 /// An array in the GPU's memory, from item `first` on.
-pub struct OnDevice<T: Float> {
+pub struct OnDevice<T: Real> {
     array: CudaArray<T>,
     first: usize,
     extents: Vec<usize>,
     strides: Vec<usize>,
 }
 
-impl<T: Float> OnDevice<T> {
+impl<T: Real> OnDevice<T> {
     pub fn new(space: &Cuda, host: &Array<T>, first: usize) -> Self {
         let items = [&vec![T::of(GAP); first][..], &host.items].concat();
         let (extents, strides) = (host.extents.clone(), host.strides.clone());
@@ -67,7 +68,7 @@ pub type Host<T> = fn(&Array<T>, &Array<T>, &mut Array<T>, Sum) -> Result<()>;
 pub type Device<T> = fn(&With<'_>, &OnDevice<T>, &OnDevice<T>, &mut OnDevice<T>, Sum) -> Result<()>;
 
 /// One of the nine, here and there.
-pub struct Kernel<T: Float> {
+pub struct Kernel<T: Real> {
     pub name: &'static str,
     pub form: Form,
     pub rank: usize,
@@ -77,7 +78,7 @@ pub struct Kernel<T: Float> {
 
 macro_rules! nine {
     ($($form:ident $rank:literal $kernel:ident;)*) => {
-        pub fn nine<T: Float>() -> [Kernel<T>; 9] {
+        pub fn nine<T: Real>() -> [Kernel<T>; 9] {
             [$(Kernel {
                 name: stringify!($kernel),
                 form: Form::$form,
@@ -94,7 +95,7 @@ nine! {
     DataData 0 data_data_scalar; DataData 1 data_data_vector; DataData 2 data_data_tensor;
 }
 
-impl<T: Float> Kernel<T> {
+impl<T: Real> Kernel<T> {
     /// Extents of both inputs and the output.
     pub fn extents(&self, sizes: &Sizes) -> [Vec<usize>; 3] {
         Formula(self.form, self.rank).extents(sizes)
@@ -102,7 +103,7 @@ impl<T: Float> Kernel<T> {
 }
 
 /// The output's memory, or the refusal, which none of `ALWAYS` may give.
-pub fn run<T: Float>(
+pub fn run<T: Real>(
     space: &Cuda,
     kernel: &Kernel<T>,
     variant: Variant,
@@ -139,7 +140,7 @@ impl Applied {
 }
 
 /// Small integers: exact in any order, so every variant gives the naive loops' bits.
-pub fn exact<T: Float>(
+pub fn exact<T: Real>(
     space: &Cuda,
     kernel: &Kernel<T>,
     sizes: &Sizes,
@@ -172,7 +173,7 @@ pub fn exact<T: Float>(
 }
 
 /// Random numbers: within K eps sum|a||b| of sums in twice the precision, the same bits again, those of flat where promised.
-pub fn bounded<T: Float>(
+pub fn bounded<T: Real>(
     space: &Cuda,
     kernel: &Kernel<T>,
     sizes: &Sizes,
@@ -228,7 +229,7 @@ pub fn places() -> Vec<[Place; 3]> {
 }
 
 /// Small integers in every kernel, place and kind of shape.
-pub fn integers<T: Float>(space: &Cuda, variants: &[Variant]) {
+pub fn integers<T: Real>(space: &Cuda, variants: &[Variant]) {
     let mut applied = Applied::default();
     let mut cases: Vec<Sizes> =
         (1..=9).map(|n| sizes(4 * n - 3, [n, 10 - n], (n * 5) % 9 + 1, [n % 4 + 1, 2])).collect();
@@ -256,7 +257,7 @@ pub fn integers<T: Float>(space: &Cuda, variants: &[Variant]) {
 }
 
 /// Random numbers in every kernel and place.
-pub fn random_numbers<T: Float>(space: &Cuda, variants: &[Variant]) {
+pub fn random_numbers<T: Real>(space: &Cuda, variants: &[Variant]) {
     let mut applied = Applied::default();
     for kernel in nine::<T>() {
         for place in PLACES {

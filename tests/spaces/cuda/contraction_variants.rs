@@ -1,13 +1,14 @@
 //! Every variant of the nine contractions where it applies: integers bit by bit, random numbers within the bound, the same
 //! bits at each run and, where it is promised, those of `flat`; elsewhere a refusal that names it and leaves the output alone.
 
-use super::contraction_cases::arrays::{Array, Float, PACKED, PLACES};
+use super::contraction_cases::arrays::{Array, PACKED, PLACES};
 use super::contraction_cases::{
     Applied, Form, OnDevice, Sizes, bounded, exact, integers, nine, places, random_numbers, run, sizes,
 };
 use super::gpu;
 use minifenl::contraction::{Sum, Variant};
 use minifenl::space::Cuda;
+use minifenl::space::lanes::Real;
 
 /// Variants of kernels that are compiled once.
 fn general() -> Vec<Variant> {
@@ -60,7 +61,7 @@ const FIXED: [Sizes; 12] = [
     sizes(3, [125, 125], 8, [3, 1]),
 ];
 
-fn compiled<T: Float>(space: &Cuda) {
+fn compiled<T: Real>(space: &Cuda) {
     let (mut applied, variants) = (Applied::default(), fixed());
     for kernel in nine::<T>() {
         // The first shape with all nine, the others with one rank each.

@@ -8,30 +8,8 @@ use rayon::prelude::*;
 /// Products that a check may cost.
 const PRODUCTS: usize = 2_000_000;
 
-/// `f32` or `f64`, as the sweep measures it.
-pub trait Float: Real + Into<f64> {
-    /// Distance from 1 to the next number.
-    const EPSILON: f64;
-    /// The nearest.
-    fn of(value: f64) -> Self;
-}
-
-impl Float for f32 {
-    const EPSILON: f64 = f32::EPSILON as f64;
-    fn of(value: f64) -> Self {
-        value as f32
-    }
-}
-
-impl Float for f64 {
-    const EPSILON: f64 = f64::EPSILON;
-    fn of(value: f64) -> Self {
-        value
-    }
-}
-
 /// Returns number `i` of a reproducible sequence between -1 and 1.
-pub fn random<T: Float>(i: u64) -> T {
+pub fn random<T: Real>(i: u64) -> T {
     let mut x = i.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(0x1234_5678_9abc_def1);
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -50,7 +28,7 @@ impl Expected {
     }
 
     /// Of packed arrays in this layout.
-    pub fn new<T: Float>(host: &Threads, case: &Case, layout: Layout, left: &[T], right: &[T]) -> Self {
+    pub fn new<T: Real>(host: &Threads, case: &Case, layout: Layout, left: &[T], right: &[T]) -> Self {
         let ([a, b], terms) = (case.extents().map(|extents| layout.strides(extents)), case.terms());
         let [.., outputs] = case.items();
         let places = layout.strides([case.cells, case.fields[0], case.fields[1]]);
@@ -77,7 +55,7 @@ impl Expected {
     }
 
     /// What is wrong with an output, if anything is.
-    pub fn fault<T: Float>(&self, found: &[T]) -> Option<String> {
+    pub fn fault<T: Real>(&self, found: &[T]) -> Option<String> {
         let is_nan = |x: &T| Into::<f64>::into(*x).is_nan();
         // A chunk at a time without a way out, which is a vector loop.
         let is_bad = |chunk: &[T]| chunk.iter().fold(false, |is_bad, x| is_bad | is_nan(x));

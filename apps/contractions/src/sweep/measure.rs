@@ -2,7 +2,7 @@
 
 use super::case::{Case, Precision};
 use super::ceilings::Ceilings;
-use super::check::{Expected, Float, random};
+use super::check::{Expected, random};
 use super::deck::SweepDeck;
 use super::jobs::{self, Algorithm, Job};
 use super::peers::Peers;
@@ -12,6 +12,7 @@ use super::{call::call, loops};
 use minifenl::contraction::Reference;
 use minifenl::run::clock::{Effort, Timing, median_within, seconds};
 use minifenl::run::provenance::MachineReport;
+use minifenl::space::lanes::Real;
 #[cfg(feature = "cuda")]
 use minifenl::space::{Cuda, CudaArray};
 use minifenl::space::{ExecutionSpace, Layout, Serial, Threads, available_bytes, zeroed};
@@ -97,7 +98,7 @@ struct Run<'a, P> {
 }
 
 /// Arrays of one precision, as long as the longest case needs; a case uses their first items.
-struct Arrays<T: Float> {
+struct Arrays<T: Real> {
     left: Vec<T>,
     right: Vec<T>,
     out: Vec<T>,
@@ -134,7 +135,7 @@ impl Right {
 }
 
 impl<P: Peers> Run<'_, P> {
-    fn jobs<T: Float>(&mut self, jobs: &[Job]) -> Result<()> {
+    fn jobs<T: Real>(&mut self, jobs: &[Job]) -> Result<()> {
         let longest = longest(jobs, self.free());
         let mut arrays = self.arrays::<T>(longest)?;
         let mut expected: Option<(Case, Layout, Right)> = None;
@@ -186,7 +187,7 @@ impl<P: Peers> Run<'_, P> {
         available_bytes() / 2
     }
 
-    fn arrays<T: Float>(&self, [left, right, out]: [usize; 3]) -> Result<Arrays<T>> {
+    fn arrays<T: Real>(&self, [left, right, out]: [usize; 3]) -> Result<Arrays<T>> {
         let host = self.setting.host;
         let left: Vec<T> = host.map(left, |i| random(i as u64))?;
         let right: Vec<T> = host.map(right, |i| random(i as u64 + (1 << 40)))?;
@@ -219,7 +220,7 @@ impl<P: Peers> Run<'_, P> {
     }
 
     /// The device and the time, or what was wrong with the result.
-    fn job<T: Float>(
+    fn job<T: Real>(
         &self,
         job: &Job,
         arrays: &mut Arrays<T>,
@@ -261,7 +262,7 @@ impl<P: Peers> Run<'_, P> {
         }
     }
 
-    fn on_host<T: Float>(
+    fn on_host<T: Real>(
         &self,
         space: &Threads,
         case: &Case,
@@ -284,7 +285,7 @@ impl<P: Peers> Run<'_, P> {
     }
 
     #[cfg(feature = "cuda")]
-    fn on_gpu<T: Float>(
+    fn on_gpu<T: Real>(
         &self,
         case: &Case,
         arrays: &mut Arrays<T>,
