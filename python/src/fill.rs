@@ -5,8 +5,8 @@ use crate::graph::Graph;
 use crate::threads::Pool;
 use minifenl::Result;
 use minifenl::fill::{MatrixFill, Strategy};
-use minifenl::space::atomic::Added;
-use minifenl::space::{Item, Threads};
+use minifenl::space::Threads;
+use minifenl::space::atomic::Atomic;
 use num_traits::Zero;
 use numpy::{Element, PyReadonlyArray1, PyReadwriteArray1};
 use pyo3::prelude::*;
@@ -49,7 +49,7 @@ impl Fill {
 }
 
 impl Fill {
-    fn sum_of<T: Added + Item + Element + Zero>(
+    fn sum_of<T: Atomic + Element + Zero>(
         &self,
         py: Python<'_>,
         threads: &Threads,

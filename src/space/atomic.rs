@@ -7,10 +7,9 @@
 #![allow(unsafe_code)]
 
 mod add;
-mod added;
 
+use super::Item;
 pub use add::{add, add_unshared};
-pub use added::Added;
 pub use atomic_float::{AtomicF32, AtomicF64};
 use std::sync::atomic::Ordering::Relaxed;
 pub use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64};
@@ -38,47 +37,58 @@ pub fn fetch_add(cell: &AtomicU32, value: u32) -> u32 {
 
 /// Reads `*cell`.
 #[inline(always)]
-pub fn get<C: Load>(cell: &C) -> C::Number {
+pub fn get<C: Shared>(cell: &C) -> C::Number {
     cell.load_number()
 }
 
-/// A cell that user functions read.
-pub trait Load {
+/// A cell that the indices of a loop share: of f64 or u32.
+pub trait Shared {
     /// The number that it holds.
     type Number;
+    /// The number's name in CUDA C++.
+    const CUDA: &'static str;
+    /// The name of a loop over such cells.
+    const LOOP: &'static str;
 
     /// Returns the number.
     fn load_number(&self) -> Self::Number;
 }
 
-impl Load for AtomicF64 {
-    type Number = f64;
+macro_rules! shared {
+    ($($cell:ty: $number:ty, $cuda:literal, $name:literal;)*) => {$(
+        impl Shared for $cell {
+            type Number = $number;
+            const CUDA: &'static str = $cuda;
+            const LOOP: &'static str = $name;
 
-    #[inline(always)]
-    fn load_number(&self) -> f64 {
-        self.load(Relaxed)
-    }
+            #[inline(always)]
+            fn load_number(&self) -> $number {
+                self.load(Relaxed)
+            }
+        }
+    )*};
 }
-
-impl Load for AtomicU32 {
-    type Number = u32;
-
-    #[inline(always)]
-    fn load_number(&self) -> u32 {
-        self.load(Relaxed)
-    }
+shared! {
+    AtomicF64: f64, "double", "for_indices";
+    AtomicU32: u32, "unsigned", "for_indices of u32";
 }
 
 /// A number type with an atomic type of the same size and alignment.
 ///
 /// # Safety
 /// `Cell` must have the size, alignment and bit validity of `Self`.
-pub unsafe trait Atomic: Copy {
+pub unsafe trait Atomic: Item {
     /// The atomic type.
     type Cell: Sync + 'static;
 
     /// Stores the number in a cell.
     fn store_in(self, cell: &Self::Cell);
+
+    /// Adds the number to a cell, atomically.
+    fn add_to(self, cell: &Self::Cell);
+
+    /// Adds the number to a cell that no other thread changes meanwhile.
+    fn add_to_unshared(self, cell: &Self::Cell);
 }
 
 macro_rules! atomic {
@@ -90,6 +100,16 @@ macro_rules! atomic {
             #[inline(always)]
             fn store_in(self, cell: &$cell) {
                 cell.store(self, Relaxed);
+            }
+
+            #[inline(always)]
+            fn add_to(self, cell: &$cell) {
+                cell.fetch_add(self, Relaxed);
+            }
+
+            #[inline(always)]
+            fn add_to_unshared(self, cell: &$cell) {
+                cell.store(cell.load(Relaxed) + self, Relaxed);
             }
         }
     )*};

@@ -1,7 +1,7 @@
 //! Loops with functions of a user on hosts.
 
-use super::atomic::{AtomicF64, atomic_view};
-use super::{IndexFn, ItemFn, Loops, Reduction, Shared, Team, TeamFn, Threads, TileFn, memory::try_zeroed};
+use super::atomic::{Atomic, AtomicF64, Shared, atomic_view};
+use super::{IndexFn, ItemFn, Loops, Reduction, Team, TeamFn, Threads, TileFn, memory::try_zeroed};
 use crate::Result;
 use crate::error::check_at_least;
 use rayon::prelude::*;
@@ -39,7 +39,7 @@ impl<F> Loops<F> for Threads {
         Ok(())
     }
 
-    fn for_indices<const NUMBERS: usize, const INDICES: usize, const CELLS: usize, T: Shared>(
+    fn for_indices<const NUMBERS: usize, const INDICES: usize, const CELLS: usize, T: Atomic<Cell: Shared>>(
         &self,
         n: usize,
         f: &F,

@@ -13,7 +13,7 @@
 //! Results of `for_items`, `reduce_items` and `scan_items` do not depend on the number of threads; a GPU groups items differently.
 //! An index out of range panics on a host, as it does for a slice, and is a failure of the device on a GPU.
 
-use super::atomic::Atomic;
+use super::atomic::{Atomic, Shared};
 use super::{ExecutionSpace, Item, Slice, Team, TeamFn, TileFn};
 use crate::Result;
 
@@ -26,26 +26,10 @@ pub trait ItemFn<const IN: usize, const OUT: usize>: Sync {
     fn item(&self, i: usize, x: [Self::Item; IN], y: [Self::Item; OUT]) -> [Self::Item; OUT];
 }
 
-/// A number in cells that the indices of a loop share: f64 or u32.
-pub trait Shared: Item + Atomic {
-    /// Its name in CUDA C++.
-    const CUDA: &'static str;
-    /// The name of a loop over such cells.
-    const LOOP: &'static str;
-}
-
-impl Shared for f64 {
-    const CUDA: &'static str = "double";
-    const LOOP: &'static str = "for_indices";
-}
-
-impl Shared for u32 {
-    const CUDA: &'static str = "unsigned";
-    const LOOP: &'static str = "for_indices of u32";
-}
-
 /// A function of an index that reads arrays anywhere and changes shared cells of `T` by [`atomic`](super::atomic).
-pub trait IndexFn<const NUMBERS: usize, const INDICES: usize, const CELLS: usize, T: Shared = f64>: Sync {
+pub trait IndexFn<const NUMBERS: usize, const INDICES: usize, const CELLS: usize, T: Atomic<Cell: Shared> = f64>:
+    Sync
+{
     /// Does the work of index `i`.
     fn at(&self, i: usize, numbers: [&[f64]; NUMBERS], indices: [&[u32]; INDICES], cells: [&[T::Cell]; CELLS]);
 }
@@ -91,7 +75,7 @@ pub trait Loops<F>: ExecutionSpace {
     ///
     /// # Errors
     /// As [`for_items`](Self::for_items).
-    fn for_indices<const NUMBERS: usize, const INDICES: usize, const CELLS: usize, T: Shared>(
+    fn for_indices<const NUMBERS: usize, const INDICES: usize, const CELLS: usize, T: Atomic<Cell: Shared>>(
         &self,
         n: usize,
         f: &F,

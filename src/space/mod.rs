@@ -55,7 +55,7 @@ pub use device_text::DeviceText;
 pub use dual_view::DualView;
 pub use host::{Scan, Serial, Threads, allowed_cores, even_bounds, split_at};
 pub use limits::FreeMemory;
-pub use loops::{IndexFn, ItemFn, Loops, Reduction, Shared};
+pub use loops::{IndexFn, ItemFn, Loops, Reduction};
 pub use memory::{Item, available_bytes, peak_bytes, zeroed};
 pub(crate) use memory::{admit, try_collect, try_push, try_reserve, try_with_capacity, try_zeroed};
 pub use prefetch::{prefetch, prefetch_l2};

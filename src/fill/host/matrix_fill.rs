@@ -7,7 +7,7 @@ use crate::error::{check_at_least, check_length};
 use crate::fill::Strategy;
 use crate::fill::same_graph::check_elements;
 use crate::graph::{ElemGraph, Graph, NodeElem, Position, with_positions};
-use crate::space::atomic::{Added, atomic_view};
+use crate::space::atomic::{Atomic, atomic_view};
 use crate::space::{Item, Threads, prefetch};
 use crate::sparse::CrsGraph;
 use num_traits::Zero;
@@ -75,7 +75,7 @@ impl MatrixFill {
     ///
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) for arrays of other lengths.
-    pub fn sum<T: Added + Item + Zero, const C: usize>(
+    pub fn sum<T: Atomic + Zero, const C: usize>(
         &self,
         space: &Threads,
         matrices: &[[T; C]],
@@ -126,7 +126,7 @@ impl MatrixFill {
     }
 
     /// Adds the matrices of a block of elements to cells `[entry, component]`. Rows of ghosts are left out.
-    fn add_elems<T: Added, P: Position, const C: usize>(
+    fn add_elems<T: Atomic, P: Position, const C: usize>(
         &self,
         elems: Range<usize>,
         adds: &Adds,

@@ -6,7 +6,8 @@ use super::kernels::Use;
 use super::partials::{MOST_BYTES, most_blocks};
 use super::{Argument, Cuda, CudaArray, Grid, KernelFile, kernel_file, launch};
 use crate::error::check_at_least;
-use crate::space::{DeviceText, ExecutionSpace, IndexFn, Item, ItemFn, Loops, Reduction, Shared, Team, TeamFn, TileFn};
+use crate::space::atomic::{Atomic, Shared};
+use crate::space::{DeviceText, ExecutionSpace, IndexFn, Item, ItemFn, Loops, Reduction, Team, TeamFn, TileFn};
 use crate::{Error, Result};
 use text::{Indexed, Statement, braces, inputs, list, parameters, read};
 
@@ -82,7 +83,7 @@ impl<F: DeviceText> Loops<F> for Cuda {
         self.launch_used(&f.uses, front, "for_items", Grid::cover(n, THREADS), &arguments)
     }
 
-    fn for_indices<const NUMBERS: usize, const INDICES: usize, const CELLS: usize, T: Shared>(
+    fn for_indices<const NUMBERS: usize, const INDICES: usize, const CELLS: usize, T: Atomic<Cell: Shared>>(
         &self,
         n: usize,
         f: &F,
@@ -93,8 +94,8 @@ impl<F: DeviceText> Loops<F> for Cuda {
     where
         F: IndexFn<NUMBERS, INDICES, CELLS, T>,
     {
-        let f = Statement::of(f, T::LOOP, n, [NUMBERS, INDICES, CELLS])?;
-        let arrays = Indexed::new(T::LOOP, T::CUDA, &numbers, &indices, &cells)?;
+        let f = Statement::of(f, T::Cell::LOOP, n, [NUMBERS, INDICES, CELLS])?;
+        let arrays = Indexed::new(T::Cell::LOOP, T::Cell::CUDA, &numbers, &indices, &cells)?;
         let defines = |groups: [String; 3]| vec![("CALL", groups.join(", "))];
         self.launch_indexed(&f, "for_indices", Grid::cover(n, THREADS), &[(n as u64).into()], &arrays, defines)
     }
