@@ -19,6 +19,7 @@ use crate::space::{StepTimes, Threads, even_bounds, offsets, split_at, try_reser
 use crate::sparse::CrsGraph;
 use crate::{LocalOrdinal, Result};
 use rayon::prelude::*;
+use std::ops::Range;
 
 pub(super) fn build(
     space: &Threads,
@@ -99,12 +100,51 @@ const FARTHEST: u32 = 1 << (31 - PLACE_BITS);
 /// Stands for a number of nodes per element that is known at run time only.
 const ANY: usize = 0;
 
-impl<C> Rows<'_, C> {
-    #[inline(always)]
-    fn per_elem<const NN: usize>(&self) -> usize {
-        if NN == ANY { self.elem_node.nodes_per_elem() } else { NN }
-    }
+/// Nodes per element, known to the compiler unless `NN` is [`ANY`].
+#[inline(always)]
+fn per_elem<const NN: usize>(elem_node: &ElemNode) -> usize {
+    if NN == ANY { elem_node.nodes_per_elem() } else { NN }
+}
 
+/// Gathers the keys of a batch of rows and returns the number of keys per row. Returns `None` when a row has too
+/// many keys for the network or a column is too far from its row for a 32-bit key. Compiled once for all types of positions.
+#[inline(never)]
+fn load<const NN: usize>(
+    elem_node: &ElemNode,
+    lists: &NodeElem,
+    first: usize,
+    batch: Range<usize>,
+    keys: &mut Keys,
+) -> Option<[usize; ROWS]> {
+    let (per_elem, table) = (per_elem::<NN>(elem_node), elem_node.as_slice());
+    let mut gathered = [0; ROWS];
+    let mut overflow = 0;
+    for (lane, row) in batch.enumerate() {
+        let slots = lists.slots(first + row);
+        gathered[lane] = slots.len() * per_elem;
+        if gathered[lane] > KEYS {
+            return None;
+        }
+        let origin = ((first + row) as u32).wrapping_sub(FARTHEST);
+        let mut place = 0;
+        for &slot in slots {
+            let elem = slot as usize / per_elem * per_elem;
+            for &node in &table[elem..elem + per_elem] {
+                let distance = node.wrapping_sub(origin);
+                // Collects overflows without a branch. The largest distance is excluded, because its keys could
+                // equal padding.
+                overflow |= distance.wrapping_add(1) >> (32 - PLACE_BITS);
+                keys[place][lane] = distance << PLACE_BITS | place as u32;
+                place += 1;
+            }
+        }
+        // Padding sorts behind all keys.
+        keys[place..].iter_mut().for_each(|key| key[lane] = u32::MAX);
+    }
+    (overflow == 0).then_some(gathered)
+}
+
+impl<C> Rows<'_, C> {
     fn gather<P: Position + Atomic<Cell = C>>(&mut self) -> Result<()> {
         // The same code for hexahedra and tetrahedra, with the number of nodes a constant: no divisions, unrolled
         // loops.
@@ -116,7 +156,7 @@ impl<C> Rows<'_, C> {
     }
 
     fn gather_elems<P: Position + Atomic<Cell = C>, const NN: usize>(&mut self) -> Result<()> {
-        let per_elem = self.per_elem::<NN>();
+        let per_elem = per_elem::<NN>(self.elem_node);
         let gathered = (self.first..self.first + self.counts.len()).map(|row| self.lists.slots(row).len() * per_elem);
         // A hexahedral or tetrahedral mesh keeps less than half of the gathered nodes. Pages beyond that are never
         // touched.
@@ -126,48 +166,16 @@ impl<C> Rows<'_, C> {
         let mut long = Long { row: RowUnion::default(), positions: Vec::new() };
         for batch in (0..self.counts.len()).step_by(ROWS) {
             let batch = batch..self.counts.len().min(batch + ROWS);
-            if let Some(gathered) = self.load::<NN>(batch.clone(), &mut keys) {
+            if let Some(gathered) = load::<NN>(self.elem_node, self.lists, self.first, batch.clone(), &mut keys) {
                 sort_rows(&mut keys, &mut ranks);
                 for (lane, row) in batch.enumerate() {
                     self.store_short::<P, NN>(row, lane, gathered[lane], &keys, &ranks)?;
                 }
             } else {
-                batch.into_iter().try_for_each(|row| self.long_row::<P, NN>(row, &mut long))?;
+                batch.into_iter().try_for_each(|row| self.long_row::<P>(row, &mut long))?;
             }
         }
         Ok(())
-    }
-
-    /// Gathers the keys of a batch of rows and returns the number of keys per row. Returns `None` when a row has too
-    /// many keys for the network or a column is too far from its row for a 32-bit key.
-    #[inline(always)]
-    fn load<const NN: usize>(&self, batch: std::ops::Range<usize>, keys: &mut Keys) -> Option<[usize; ROWS]> {
-        let (per_elem, table) = (self.per_elem::<NN>(), self.elem_node.as_slice());
-        let mut gathered = [0; ROWS];
-        let mut overflow = 0;
-        for (lane, row) in batch.enumerate() {
-            let slots = self.lists.slots(self.first + row);
-            gathered[lane] = slots.len() * per_elem;
-            if gathered[lane] > KEYS {
-                return None;
-            }
-            let origin = ((self.first + row) as u32).wrapping_sub(FARTHEST);
-            let mut place = 0;
-            for &slot in slots {
-                let elem = slot as usize / per_elem * per_elem;
-                for &node in &table[elem..elem + per_elem] {
-                    let distance = node.wrapping_sub(origin);
-                    // Collects overflows without a branch. The largest distance is excluded, because its keys could
-                    // equal padding.
-                    overflow |= distance.wrapping_add(1) >> (32 - PLACE_BITS);
-                    keys[place][lane] = distance << PLACE_BITS | place as u32;
-                    place += 1;
-                }
-            }
-            // Padding sorts behind all keys.
-            keys[place..].iter_mut().for_each(|key| key[lane] = u32::MAX);
-        }
-        (overflow == 0).then_some(gathered)
     }
 
     /// Stores the columns and positions of a row whose sorted keys are in `lane`.
@@ -192,7 +200,7 @@ impl<C> Rows<'_, C> {
         self.counts[row] = count as u32;
         try_reserve("columns of a piece", self.columns, count)?;
         self.columns.extend_from_slice(&columns[..count]);
-        let per_elem = self.per_elem::<NN>();
+        let per_elem = per_elem::<NN>(self.elem_node);
         for (&slot, position) in self.lists.slots(self.first + row).iter().zip(position.chunks_exact(per_elem)) {
             let cells = &self.cells[slot as usize * per_elem..][..per_elem];
             cells.iter().zip(position).for_each(|(cell, &p)| P::new(p.into()).store_in(cell));
@@ -201,12 +209,9 @@ impl<C> Rows<'_, C> {
     }
 
     /// Stores one row of any length.
-    fn long_row<P: Position + Atomic<Cell = C>, const NN: usize>(
-        &mut self,
-        row: usize,
-        long: &mut Long<P>,
-    ) -> Result<()> {
-        let (per_elem, slots) = (self.per_elem::<NN>(), self.lists.slots(self.first + row));
+    #[inline(never)]
+    fn long_row<P: Position + Atomic<Cell = C>>(&mut self, row: usize, long: &mut Long<P>) -> Result<()> {
+        let (per_elem, slots) = (self.elem_node.nodes_per_elem(), self.lists.slots(self.first + row));
         let missing = (slots.len() * per_elem).saturating_sub(long.positions.len());
         try_reserve("positions of a long row", &mut long.positions, missing)?;
         long.positions.resize(slots.len() * per_elem, P::NONE);
