@@ -105,7 +105,7 @@ def test_matrices_share_the_graph_and_are_overwritten_in_place():
     for shared in graph.indices, graph.indptr:
         with pytest.raises(ValueError, match="read-only"):
             shared[0] = 1
-    with pytest.raises(ValueError, match="out: expected a matrix that this plan returned"):
+    with pytest.raises(ValueError, match="out: expected a matrix that shares row offsets and columns"):
         other.csr(matrices, out=Fill(Graph(cells)).csr(matrices))
     with pytest.raises(TypeError, match="out: has values of type float64, expected complex128"):
         other.csr(1j * matrices, out=first)

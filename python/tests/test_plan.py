@@ -77,7 +77,7 @@ def test_matrices_share_their_pattern_and_are_overwritten_in_place():
     for shared in first.indices, first.indptr:
         with pytest.raises(ValueError, match="read-only"):
             shared[0] = 1
-    with pytest.raises(ValueError, match="this plan"):
+    with pytest.raises(ValueError, match="shares row offsets and columns"):
         plan.csr(v, out=coo_matrix((v, (i, j))).tocsr())
     with pytest.raises(TypeError, match="float64"):
         plan.csr(v.astype("f4"), out=first)

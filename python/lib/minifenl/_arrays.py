@@ -9,7 +9,7 @@ from scipy.sparse import csr_matrix, issparse
 
 
 class Pattern:
-    """Rows and columns of the entries of all matrices that a plan returns, read-only."""
+    """Row offsets and columns that all matrices of a graph or plan share, read-only."""
 
     def __init__(self, shape, indptr, indices):
         self.shape, self.indptr, self.indices = shape, indptr, indices
@@ -21,15 +21,15 @@ class Pattern:
         self._empty.has_sorted_indices = self._empty.has_canonical_format = True
 
     def matrix(self, dtype, out: csr_matrix | None = None) -> csr_matrix:
-        """Returns a matrix whose values are to be overwritten: `out`, which must be one of the plan, or a new one."""
+        """Returns a matrix whose values are to be overwritten: `out`, which must share this pattern, or a new one."""
         if out is None:
             matrix = copy.copy(self._empty)
             matrix.data = np.empty(self.indices.size, dtype)
             return matrix
         if not issparse(out) or out.format != "csr":
-            raise TypeError(f"out: is a {type(out).__name__}, expected a csr_matrix that this plan returned")
+            raise TypeError(f"out: is a {type(out).__name__}, expected a csr_matrix")
         if not (_is_same(out.indices, self.indices) and _is_same(out.indptr, self.indptr)):
-            raise ValueError("out: expected a matrix that this plan returned")
+            raise ValueError("out: expected a matrix that shares row offsets and columns, as an earlier call returned it")
         if out.data.dtype != dtype:
             raise TypeError(f"out: has values of type {out.data.dtype}, expected {np.dtype(dtype)}")
         check_writable("out", out.data)

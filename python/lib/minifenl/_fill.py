@@ -20,8 +20,8 @@ class Graph:
 
     Parameters
     ----------
-    cells : array_like of int, (elem, k)
-        Nodes of each element, of any number and in any order. An element may have a node twice.
+    cells : array_like of int, (elem, p)
+        The p nodes of each element, of any number and in any order. An element may have a node twice.
     nodes : int, optional
         Number of nodes; the largest one and one if it is not given. Nodes of no element have empty rows.
     dofs : int
@@ -33,7 +33,7 @@ class Graph:
     Attributes
     ----------
     dofs, cells_shape
-        Unknowns per node, and the shape (elem, k) of the table.
+        Unknowns per node, and the shape (elem, p) of the table.
     indptr, indices : ndarray of int32 or int64
         Row offsets (n + 1,) and sorted columns (nnz,), read-only. All matrices of the graph share them.
 
@@ -49,7 +49,8 @@ class Graph:
 
     Notes
     -----
-    A graph keeps 4 dofs k + (dofs k)^2 bytes per element beside the pattern: the rows of its matrix, and where each number goes.
+    Elements have k = dofs p unknowns. Beside the pattern a graph keeps, per element, 4 k bytes of rows and k^2 positions, where each
+    number goes. A position has 1 byte; 2 if a row of the pattern has more than 255 entries, 4 beyond 65 535.
     """
 
     def __init__(self, cells: ArrayLike, nodes: int | None = None, dofs: int = 1, *, threads: int | None = None):
@@ -146,7 +147,7 @@ class Fill:
         Parameters
         ----------
         matrices : array_like of float32, float64, complex64 or complex128, (elem, k, k)
-            One matrix per element, k its unknowns. Other real types are taken as float64, other complex ones as complex128.
+            One matrix per element of k = dofs p unknowns. Other real types are taken as float64, other complex ones as complex128.
         out : scipy.sparse.csr_matrix, optional
             A matrix on this graph that a Fill or ``Graph.csr`` returned, whose values are overwritten.
 

@@ -29,8 +29,8 @@ pub(super) enum Erased {
 }
 
 /// An equation of one to three unknowns per node and its number of given fields, for a [`GivenAssembly`](super::GivenAssembly). On linear
-/// tetrahedra an equation that `is_constant` has a constant flux and source where its fields are constant: it reads neither u, but for its
-/// gradient, nor coordinates.
+/// tetrahedra an equation that `is_constant` has a constant flux and source where its fields are constant: of u it reads the gradient
+/// alone, and no coordinates.
 pub struct WeakForm {
     pub(super) equation: Erased,
     pub(super) is_constant: bool,

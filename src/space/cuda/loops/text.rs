@@ -11,30 +11,30 @@ const MOST_NUMBERS: usize = 31;
 const MOST_ARRAYS: usize = 28;
 
 /// `first, second, ...` for numbers of arrays.
-pub(in crate::space::cuda) fn list(count: usize, item: impl Fn(usize) -> String) -> String {
+pub(super) fn list(count: usize, item: impl Fn(usize) -> String) -> String {
     (0..count).map(item).collect::<Vec<_>>().join(", ")
 }
 
 /// An array of C++ with these items.
-pub(in crate::space::cuda) fn braces(of: &str, count: usize, items: &str) -> String {
+pub(super) fn braces(of: &str, count: usize, items: &str) -> String {
     if count == 0 { format!("Array<{of}, 0>{{}}") } else { format!("Array<{of}, {count}>{{{{{items}}}}}") }
 }
 
-pub(in crate::space::cuda) fn read(inputs: usize) -> String {
+pub(super) fn read(inputs: usize) -> String {
     braces("Item", inputs, &list(inputs, |k| format!("in{k}[i]")))
 }
 
 /// Arrays as parameters behind others.
-pub(in crate::space::cuda) fn parameters(count: usize, of: impl Fn(usize) -> String) -> String {
+pub(super) fn parameters(count: usize, of: impl Fn(usize) -> String) -> String {
     (0..count).map(|k| format!(", {}", of(k))).collect()
 }
 
-pub(in crate::space::cuda) fn inputs(count: usize) -> String {
+pub(super) fn inputs(count: usize) -> String {
     parameters(count, |k| format!("const Item* __restrict__ in{k}"))
 }
 
 /// A struct of functions, as the launches of a loop take it.
-pub(in crate::space::cuda) struct Statement {
+pub(super) struct Statement {
     numbers: Vec<f64>,
     pub uses: Use,
 }
@@ -73,7 +73,7 @@ impl Statement {
 }
 
 /// Arrays that the functions of a loop index.
-pub struct Indexed {
+pub(super) struct Indexed {
     /// Type in CUDA, name and number of arrays, by kind.
     kinds: [(&'static str, &'static str, usize); 3],
     /// Address and length of each array, in the order of the kinds.
