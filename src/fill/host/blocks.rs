@@ -12,6 +12,7 @@ use super::colour::coloured;
 use super::seam::claim_row;
 use super::sums::Adds;
 use crate::Result;
+use crate::fill::Strategy;
 use crate::mesh::ElemNode;
 use crate::space::atomic::atomic_view;
 use crate::space::lanes::LANES;
@@ -37,8 +38,26 @@ pub(super) struct Blocks {
 }
 
 impl Blocks {
+    /// Prepares the blocks of a strategy; `None` with [`Strategy::Gather`]. Without a strategy, the blocks of `Scatter` add without
+    /// atomicity.
+    pub(super) fn of(
+        space: &Threads,
+        strategy: Option<Strategy>,
+        elem_node: &ElemNode,
+        rows: usize,
+    ) -> Result<Option<Self>> {
+        Ok(Some(match strategy {
+            Some(Strategy::Gather) => return Ok(None),
+            Some(Strategy::Scatter) => Self::at_once(space, elem_node, Adds::Atomic),
+            Some(Strategy::Seam) => Self::with_seams(space, elem_node, rows)?,
+            // Blocks of a colour share no node.
+            Some(Strategy::Colour) => Blocks { phases: coloured(elem_node)?, adds: Adds::Plain },
+            None => Self::at_once(space, elem_node, Adds::Plain),
+        }))
+    }
+
     /// Cuts all elements into blocks of one phase.
-    pub(super) fn at_once(space: &Threads, elem_node: &ElemNode, adds: Adds) -> Self {
+    fn at_once(space: &Threads, elem_node: &ElemNode, adds: Adds) -> Self {
         // Four blocks per thread balance the load; more blocks would have more seam rows.
         let blocks = if space.concurrency() == 1 { 1 } else { 4 * space.concurrency() };
         let bounds = even_bounds(elem_node.elem_count(), blocks, LANES);
@@ -46,7 +65,7 @@ impl Blocks {
     }
 
     /// Adds atomically only to rows that more than one block touches. One pass over the table.
-    pub(super) fn with_seams(space: &Threads, elem_node: &ElemNode, rows: usize) -> Result<Self> {
+    fn with_seams(space: &Threads, elem_node: &ElemNode, rows: usize) -> Result<Self> {
         let blocks = Self::at_once(space, elem_node, Adds::Atomic);
         let mut on_seam = try_zeroed::<u8>("seam rows", rows)?;
         // First block that reached a row, counted from 1; zero means none yet.
@@ -60,11 +79,6 @@ impl Blocks {
             }
         });
         Ok(Blocks { adds: Adds::AtSeams(on_seam), ..blocks })
-    }
-
-    /// Colours blocks so that those of a colour share no node.
-    pub(super) fn coloured(elem_node: &ElemNode) -> Result<Self> {
-        Ok(Blocks { phases: coloured(elem_node)?, adds: Adds::Plain })
     }
 
     pub(super) fn counts(&self) -> BlockCounts {
@@ -81,7 +95,7 @@ impl Blocks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fill::{Fill, Strategy, element_fn};
+    use crate::fill::{Fill, element_fn};
     use crate::graph;
     use crate::space::{Serial, Threads};
     use crate::sparse::CrsMatrix;

@@ -5,7 +5,7 @@ use super::gather::Gather;
 use super::kernel::ElementKernel;
 use super::locality::is_scattered;
 use super::parts::{Output, Pattern};
-use super::sums::{Adds, SharedSums, add_elems};
+use super::sums::{SharedSums, add_elems};
 use crate::Result;
 use crate::contraction::Sum;
 use crate::error::{check_at_least, check_length};
@@ -60,12 +60,9 @@ impl<const NN: usize> Fill<NN> {
         check_length(NAME, "graph (positions)", positions, elem_node.elem_count() * NN * NN)?;
         check_length(NAME, "graph (columns)", crs.columns(), elem_node.node_count())?;
         check_at_least(NAME, "elem_node (its nodes)", elem_node.node_count(), rows)?;
-        let method = match strategy {
-            Some(Strategy::Scatter) => Method::Blocks(Blocks::at_once(space, elem_node, Adds::Atomic)),
-            Some(Strategy::Seam) => Method::Blocks(Blocks::with_seams(space, elem_node, rows)?),
-            Some(Strategy::Gather) => Method::Gather(Gather::new(space, elem_node, rows)?),
-            Some(Strategy::Colour) => Method::Blocks(Blocks::coloured(elem_node)?),
-            None => Method::Blocks(Blocks::at_once(space, elem_node, Adds::Plain)),
+        let method = match Blocks::of(space, strategy, elem_node, rows)? {
+            Some(blocks) => Method::Blocks(blocks),
+            None => Method::Gather(Gather::new(space, elem_node, rows)?),
         };
         let is_scattered = strategy != Some(Strategy::Gather) && is_scattered(elem_node, &crs);
         Ok(Fill { method, crs, elem, is_scattered })

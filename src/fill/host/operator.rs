@@ -269,11 +269,9 @@ impl<const D: usize> ElementOperator<D> {
         check_length(NAME, "fixed", fixed.len(), D * elem_node.node_count())?;
         check_at_least(NAME, "elem_node (its nodes)", elem_node.node_count(), owned)?;
         let vectors = || try_zeroed("element vectors", elem_node.elem_count() * element.nodes() * D);
-        let method = match strategy {
-            Strategy::Scatter => Method::Blocks(Blocks::at_once(space, elem_node, Adds::Atomic)),
-            Strategy::Seam => Method::Blocks(Blocks::with_seams(space, elem_node, owned)?),
-            Strategy::Colour => Method::Blocks(Blocks::coloured(elem_node)?),
-            Strategy::Gather => Method::Gather(NodeElem::new(space, elem_node, owned)?, vectors()?),
+        let method = match Blocks::of(space, Some(strategy), elem_node, owned)? {
+            Some(blocks) => Method::Blocks(blocks),
+            None => Method::Gather(NodeElem::new(space, elem_node, owned)?, vectors()?),
         };
         let (part, flops) = equation.product(element);
         let kept = if part == Part::Tangent { fixed.len() } else { 0 };
