@@ -58,6 +58,7 @@ pub use limits::FreeMemory;
 pub use loops::{IndexFn, ItemFn, Loops, Reduction};
 pub use memory::{Item, available_bytes, peak_bytes, zeroed};
 pub(crate) use memory::{admit, try_collect, try_push, try_reserve, try_with_capacity, try_zeroed};
+pub(crate) use prefetch::PREFETCH_DISTANCE;
 pub use prefetch::{prefetch, prefetch_l2};
 pub use scan::{exclusive_scan, offsets};
 pub use step_times::StepTimes;

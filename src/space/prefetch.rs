@@ -2,6 +2,9 @@
 
 #![allow(unsafe_code)]
 
+/// Distance in numbers at which sums of gathered rows prefetch, about one memory latency: the hardware prefetcher cannot follow such reads.
+pub(crate) const PREFETCH_DISTANCE: usize = 256;
+
 /// Prefetches the cache line of `array[index]` into the first-level cache. Any index is allowed. Does nothing on targets without
 /// such an instruction.
 #[inline(always)]

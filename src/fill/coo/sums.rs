@@ -10,7 +10,7 @@ use super::plan::Coo;
 use crate::contraction::Sum;
 use crate::error::check_length;
 use crate::graph::{Position, with_positions};
-use crate::space::{Item, Threads, prefetch};
+use crate::space::{Item, PREFETCH_DISTANCE, Threads, prefetch};
 use crate::sparse::CrsMatrix;
 use crate::{LocalOrdinal, Result, RowOffset};
 use num_traits::Zero;
@@ -154,7 +154,7 @@ impl Coo {
             for (at, positions) in positions.enumerate() {
                 // Neighbours in a list are often neighbours in the input: one line holds the values of several.
                 if (WIDTH != 1 || at % 4 == 0)
-                    && let Some(&slot) = slots.get(at + AHEAD.div_ceil(width))
+                    && let Some(&slot) = slots.get(at + PREFETCH_DISTANCE.div_ceil(width))
                 {
                     values.prefetch(slot as usize, width);
                 }
@@ -208,9 +208,6 @@ fn for_each_piece<T: Send>(
     let right = || for_each_piece(space, &bounds[half..], offsets, right, work);
     space.join(left, right);
 }
-
-/// Prefetch distance in values, about one memory latency. The hardware prefetcher cannot follow these scattered reads.
-const AHEAD: usize = 256;
 
 /// Stands for a width that is known at run time only.
 const ANY: usize = 0;

@@ -8,7 +8,7 @@ use crate::fill::Strategy;
 use crate::fill::same_graph::check_elements;
 use crate::graph::{ElemGraph, Graph, NodeElem, Position, with_positions};
 use crate::space::atomic::{Atomic, atomic_view};
-use crate::space::{Item, Threads, prefetch};
+use crate::space::{Item, PREFETCH_DISTANCE, Threads, prefetch};
 use crate::sparse::CrsGraph;
 use num_traits::Zero;
 use rayon::prelude::*;
@@ -18,8 +18,9 @@ use std::sync::Arc;
 /// A strategy that sums matrices `[elem, i, j]` in memory into the values of a graph. [`Fill`](super::Fill) computes element matrices of
 /// a size that is a constant; a [`Coo`](crate::fill::Coo) finds its own pattern, which need not be square.
 ///
-/// Cost per number of an element matrix: reads the number and 1 byte of position. [`Strategy::Gather`] writes each value once and reads 4
-/// bytes per row of an element matrix; the others zero all values, then read and write one per addition.
+/// Cost per number of an element matrix: reads the number and its position, 1 byte; 2 if a row of the graph has more than 255 entries, 4
+/// beyond 65 535. [`Strategy::Gather`] writes each value once and reads 4 bytes per row of an element matrix; the others zero all values,
+/// then read and write one per addition.
 ///
 /// ```
 /// use minifenl::fill::{MatrixFill, Strategy};
@@ -46,9 +47,6 @@ enum Method {
     Gather(NodeElem),
 }
 
-/// Prefetch distance in rows of element matrices.
-const AHEAD: usize = 16;
-
 impl MatrixFill {
     /// Prepares a strategy for a graph; with several dofs per node that of [`Graph::with_dofs`].
     ///
@@ -61,11 +59,9 @@ impl MatrixFill {
         check_elements(NAME, &graph.elem, &graph.crs)?;
         check_length(NAME, "graph (columns)", graph.crs.columns(), elem_node.node_count())?;
         check_at_least(NAME, "elem_node (its nodes)", elem_node.node_count(), rows)?;
-        let method = match strategy {
-            Strategy::Scatter => Method::Blocks(Blocks::at_once(space, elem_node, Adds::Atomic)),
-            Strategy::Seam => Method::Blocks(Blocks::with_seams(space, elem_node, rows)?),
-            Strategy::Colour => Method::Blocks(Blocks::coloured(elem_node)?),
-            Strategy::Gather => Method::Gather(NodeElem::new(space, elem_node, rows)?),
+        let method = match Blocks::of(space, Some(strategy), elem_node, rows)? {
+            Some(blocks) => Method::Blocks(blocks),
+            None => Method::Gather(NodeElem::new(space, elem_node, rows)?),
         };
         Ok(MatrixFill { method, crs: graph.crs.clone(), elem: graph.elem.clone() })
     }
@@ -109,12 +105,14 @@ impl MatrixFill {
     ) {
         let (n, rows) = (self.elem.nodes_per_elem(), self.crs.rows());
         let tasks = rows.div_ceil(Threads::CHUNK);
+        let distance = PREFETCH_DISTANCE.div_ceil(n);
         space.for_rows(tasks, self.crs.row_map(), values, |row, values| {
             values.fill([T::zero(); C]);
             let ahead = lists.slots_from(row);
             for (at, &slot) in lists.slots(row).iter().enumerate() {
-                if let Some(&next) = ahead.get(at + AHEAD) {
+                if let Some(&next) = ahead.get(at + distance) {
                     prefetch(matrices, next as usize * n);
+                    prefetch(positions, next as usize * n);
                 }
                 let of_row = slot as usize * n..(slot as usize + 1) * n;
                 for (position, number) in positions[of_row.clone()].iter().zip(&matrices[of_row]) {
@@ -200,6 +198,23 @@ mod tests {
         check::<1>(1);
         check::<2>(1);
         check::<1>(2);
+    }
+
+    /// All elements add to one row at the same time.
+    #[test]
+    fn threads_that_add_to_one_row_lose_no_term() {
+        const ELEMS: u32 = 100_000;
+        let table = ElemNode::new((1..=ELEMS).flat_map(|ray| [ray, 0]).collect(), 2, ELEMS as usize + 1).unwrap();
+        let space = Threads::new(4).unwrap();
+        let graph = graph::build(&space, &table, 1, graph::Strategy::default()).unwrap();
+        let (matrices, mut values) = (vec![[1.0]; 4 * ELEMS as usize], vec![[f64::NAN]; graph.crs.nnz()]);
+        for (strategy, name) in Strategy::ALL {
+            let fill = MatrixFill::new(&space, strategy, &graph).unwrap();
+            for _ in 0..3 {
+                fill.sum(&space, &matrices, &mut values).unwrap();
+                assert_eq!(values[0], [f64::from(ELEMS)], "{name}");
+            }
+        }
     }
 
     #[test]
