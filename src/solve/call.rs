@@ -7,7 +7,7 @@ use super::{
 };
 use crate::blas::Collective;
 use crate::comm::Solo;
-use crate::solve::krylov::{KrylovWorkspace, Method};
+use crate::solve::krylov::{KrylovWorkspace, Method, rough};
 use crate::space::{Array, MemorySpace, Slice};
 use crate::sparse::Operator;
 use crate::{Error, Result};
@@ -89,7 +89,8 @@ impl<S: CgSteps> fmt::Debug for Options<'_, S> {
 ///
 /// # Errors
 /// Those of [`cg`](super::cg()), the same for the other methods; [`Error::NotSymmetric`] if CG fails on a matrix that is not symmetric,
-/// which two products then find.
+/// which two products then find; [`Error::Invalid`] for [`NullSpace::Constants`] on a matrix that does not map constants to 0, which two
+/// products find at the start.
 pub fn solve<S: CgSteps>(
     space: &S,
     a: &dyn Operator<S>,
@@ -114,8 +115,9 @@ pub fn solve<S: CgSteps>(
         return by(method, space, system, x, params, observe);
     }
     let n = a.rows();
-    let (mut mean, mut projected): (_, Array<S, f64>) = (Mean::new(space, n, ranks)?, space.zeros(n)?);
+    let (mut mean, mut projected): (_, Array<S, f64>) = (Mean::new(space, n, a.columns(), ranks)?, space.zeros(n)?);
     let rhs = S::Memory::slice_mut(&mut projected);
+    mean.check(space, a, rhs)?;
     space.copy(n, b, rhs)?;
     mean.remove(space, n, rhs)?;
     let mut projected = Projected { inner: system.preconditioner, mean: &mut mean };
@@ -188,12 +190,11 @@ fn name_asymmetry<S: CgSteps>(
     if !matches!(error, Error::NotConverged { .. } | Error::Breakdown { .. }) {
         return error;
     }
-    let rough = |which: usize, vector: &mut Slice<S, f64>| {
-        let frequency = [1.3, 1.9][which];
-        let items: Vec<f64> = (0..a.rows()).map(|i| (frequency * i as f64 + 1.0).sin()).collect();
+    let write = |which: usize, vector: &mut Slice<S, f64>| {
+        let items = rough(which, a.rows());
         space.copy(items.len(), S::Memory::slice(&space.upload(&items)?), vector)
     };
-    match symmetry(space, a, ranks, work, rough) {
+    match symmetry(space, a, ranks, work, write) {
         Ok(Symmetry { departure, .. }) if departure > ASYMMETRIC => Error::NotSymmetric { departure },
         _ => error,
     }

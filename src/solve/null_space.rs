@@ -7,9 +7,11 @@
 //! ```
 
 use super::Preconditioner;
-use crate::Result;
+use super::krylov::rough;
 use crate::blas::{Blas, Collective, Reductions};
 use crate::space::{Array, MemorySpace, Slice};
+use crate::sparse::Operator;
+use crate::{Error, Result};
 
 /// Vectors of a matrix that it maps to 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -21,18 +23,42 @@ pub enum NullSpace {
     Constants,
 }
 
+/// Largest ||A 1|| / ||A s|| of an operator that maps constants to 0, for a rough vector s: values that were rounded to f32 leave 6e-8.
+const LEFT: f64 = 1e-7;
+
 /// Removes the mean over all ranks.
 pub(super) struct Mean<'a, S: Blas> {
     ranks: &'a dyn Collective<S>,
+    /// With room for ghosts.
     ones: Array<S, f64>,
     sums: Reductions<S>,
 }
 
 impl<'a, S: Blas> Mean<'a, S> {
-    pub fn new(space: &S, n: usize, ranks: &'a dyn Collective<S>) -> Result<Self> {
-        let mut ones: Array<S, f64> = space.zeros(n)?;
-        space.fill(n, 1.0, S::Memory::slice_mut(&mut ones))?;
-        Ok(Mean { ranks, ones, sums: Reductions::new(space, n, 2)? })
+    pub fn new(space: &S, rows: usize, columns: usize, ranks: &'a dyn Collective<S>) -> Result<Self> {
+        let mut ones: Array<S, f64> = space.zeros(rows.max(columns))?;
+        space.fill(S::Memory::len(S::Memory::slice(&ones)), 1.0, S::Memory::slice_mut(&mut ones))?;
+        Ok(Mean { ranks, ones, sums: Reductions::new(space, rows, 2)? })
+    }
+
+    /// Refuses an operator that does not map constants to 0, beyond rounding: with them removed, a solve would find the solution of another
+    /// system. Two products; overwrites `y`, one item per row. NaN is left to the solve.
+    pub fn check(&mut self, space: &S, a: &dyn Operator<S>, y: &mut Slice<S, f64>) -> Result<()> {
+        let n = a.rows();
+        a.apply(space, S::Memory::slice_mut(&mut self.ones), y)?;
+        space.dot(n, y, y, &mut self.sums, 0)?;
+        let mut s: Array<S, f64> = space.upload(&rough(0, a.columns()))?;
+        a.apply(space, S::Memory::slice_mut(&mut s), y)?;
+        space.dot(n, y, y, &mut self.sums, 1)?;
+        let [constants, others] = self.sums.totals(space, self.ranks)?;
+        if constants.sqrt() > LEFT * others.sqrt() {
+            return Err(Error::Invalid(format!(
+                "solve: null_space is Constants, but A does not map constants to 0: ||A 1|| is {:.1e} of ||A s||, s a rough vector; \
+                 expected rows that add up to 0",
+                (constants / others).sqrt()
+            )));
+        }
+        Ok(())
     }
 
     /// v -= mean(v) over the first `n` items.

@@ -225,11 +225,13 @@ fn constrained_sums_equal_dense_products() {
         let is_free: Vec<bool> = (0..dofs).map(|dof| dof == 0 || random.below(3) > 0).collect();
         let free: Vec<u32> = (0..dofs as u32).filter(|&dof| is_free[dof as usize]).collect();
         let mut constrained: Vec<(u32, Vec<(u32, f64)>)> = Vec::new();
-        // From the last to the first, since the order of the list does not matter.
+        // Neither ascending nor descending, since the order of the list does not matter.
         for dof in (0..dofs as u32).rev().filter(|&dof| !is_free[dof as usize]) {
             let term = |random: &mut Random| (free[random.below(free.len())], random.below(5) as f64 - 2.0);
             constrained.push((dof, (0..random.below(4)).map(|_| term(&mut random)).collect()));
         }
+        let third = constrained.len() / 3;
+        constrained.rotate_left(third);
         let combinations = Combinations::new(dofs, &constrained).unwrap();
         let mut c = vec![vec![0.0; free.len()]; dofs];
         (0..).zip(&free).for_each(|(number, &dof): (usize, _)| c[dof as usize][number] = 1.0);

@@ -76,3 +76,9 @@ pub fn symmetry<S: CgSteps>(
     let departure = if n == 0 && scale == 0.0 { 0.0 } else { (xay - yax).abs() / scale };
     Ok(Symmetry { departure, norm: (axax / xx).max(ayay / yy).sqrt() })
 }
+
+/// A vector without structure, one of two.
+pub(in crate::solve) fn rough(which: usize, len: usize) -> Vec<f64> {
+    let frequency = [1.3, 1.9][which];
+    (0..len).map(|i| (frequency * i as f64 + 1.0).sin()).collect()
+}

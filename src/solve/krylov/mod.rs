@@ -18,6 +18,7 @@ pub use cg::{
     CgDirection, CgParams, CgSlot, CgState, CgStep, CgSteps, CgVariant, CgWorkspace, FusedSlot, SingleLaunch,
     SingleVectors, cg, cg_single_launch,
 };
+pub(super) use checks::rough;
 pub use checks::{Symmetry, symmetry, true_residual};
 pub use distributed::{DistributedOperator, OperatorTimes};
 pub use elements::ElementOperator;

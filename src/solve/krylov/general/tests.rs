@@ -240,6 +240,43 @@ fn a_pure_neumann_problem_has_the_solution_of_mean_zero() {
     assert!(run(&Serial, &a, &b, tight(Method::Cg)).is_err(), "without the null space there is no solution");
 }
 
+/// On one rank and on several. Departures as of values rounded to f32 are no fault.
+#[test]
+fn a_null_space_that_is_none_is_refused() {
+    let n = 130;
+    let laplace = |ends: f64, reaction: f64| {
+        let mut a = convection(n, 2.0 + reaction, 0.0);
+        let (_, values) = a.parts_mut();
+        let last = values.len() - 1;
+        (values[0], values[last]) = (ends, 1.0);
+        a
+    };
+    for method in [Method::Cg, Method::Gmres { restart: 200 }, Method::BiCgStab, Method::MinRes] {
+        let constants = || Options { null_space: NullSpace::Constants, ..tight(method) };
+        // One end is fixed; a reaction term, which is small beside the differences.
+        for (ends, reaction) in [(2.0, 0.0), (1.0, 1e-6)] {
+            let error = run(&Serial, &laplace(ends, reaction), &wave(n, 0.7), constants()).unwrap_err();
+            let text = error.to_string();
+            assert!(text.starts_with("solve: null_space is Constants, but A does not map constants to 0"), "{text}");
+        }
+        let mut rounded = laplace(1.0, 0.0);
+        rounded.parts_mut().1.iter_mut().zip(0..).for_each(|(value, k)| *value *= 1.0 + 6e-8 * f64::from(k).sin());
+        let refused = run(&Serial, &rounded, &wave(n, 0.7), constants()).err().map(|error| error.to_string());
+        assert!(!refused.is_some_and(|text| text.contains("null_space")), "{method:?}");
+    }
+    let a = laplace(2.0, 0.0);
+    on_ranks(3, |rank| {
+        let comm: &dyn Communicator = rank;
+        let (local, map, mine) = part(&a, comm.rank(), 3);
+        let mut halo = Halo::new(&Serial, comm, &map).unwrap();
+        let operator = DistributedOperator::new(&local, &mut halo, 0).unwrap();
+        let options = Options { ranks: &comm, null_space: NullSpace::Constants, ..tight(Method::Cg) };
+        let mut x = vec![0.0; local.graph().columns()];
+        // Also on ranks all of whose rows add up to 0.
+        assert!(solve(&Serial, &operator, &wave(n, 0.7)[mine], &mut x, options).is_err());
+    });
+}
+
 /// A solve that stops keeps its numbers, and a workspace serves its own method alone.
 #[test]
 fn a_stopped_solve_keeps_its_numbers() {
