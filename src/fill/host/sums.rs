@@ -197,7 +197,7 @@ fn add_in_slices(
     match row {
         RowPlaces::Shifted { first, skip, shift } => {
             let stored = entries.filter(|(position, _)| *position >= skip);
-            stored.for_each(|(position, term)| add(&values[first + (position - skip << shift)], term));
+            stored.for_each(|(position, term)| add(&values[first + ((position - skip) << shift)], term));
         }
         RowPlaces::Listed { first, places, shift } => {
             let stored = entries.filter(|(position, _)| places[*position] != NO_PLACE);

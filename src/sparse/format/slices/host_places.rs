@@ -57,7 +57,7 @@ pub(crate) struct InSlices<'a> {
 /// Where the values of a row lie.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum RowPlaces<'a> {
-    /// Value `first + (p - skip << shift)` is entry `p`; the first `skip` entries have none.
+    /// Value `first + ((p - skip) << shift)` is entry `p`; the first `skip` entries have none.
     Shifted { first: usize, skip: usize, shift: u32 },
     /// Value `first + (places[p] << shift)` is entry `p`, which has none where that is [`NO_PLACE`].
     Listed { first: usize, places: &'a [u16], shift: u32 },
