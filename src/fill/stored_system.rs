@@ -9,7 +9,7 @@ use crate::sparse::Formats;
 pub struct StoredSystem<S: Formats> {
     /// The matrix; the space's products read it.
     pub matrix: S::Matrix,
-    /// Place of each element-matrix entry in its row as it is stored; on hosts in CRS, from which the rows of the matrix know the place.
+    /// Of each element-matrix entry: on a GPU its place in its row as it is stored, on a host its position in CRS.
     pub places: ElemGraph<S::Memory>,
     /// Boundary conditions, by index in the stored values.
     pub conditions: Dirichlet<S::Memory>,
