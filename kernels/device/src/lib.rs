@@ -1,7 +1,7 @@
 //! Translates a module of Rust functions to CUDA C++.
 //!
-//! `#[device] mod name { ... }` leaves the module as it is and adds `pub const CUDA: &str`, the same functions as C++ templates. A
-//! struct that implements a trait, as `Equation`, also gets `minifenl::space::DeviceText`: its name, the text, and its fields, which are
+//! `#[device] mod name { ... }` marks the module's functions as `#[inline]`, since loops call them once per index, and adds
+//! `pub const CUDA: &str`, the same functions as C++ templates. A struct that implements a trait, as `Equation`, also gets `minifenl::space::DeviceText`: its name, the text, and its fields, which are
 //! f64 or arrays of f64, as numbers. A struct with `#[repr(C)]` and such fields becomes a `minifenl::space::Item` of arrays. What cannot be translated is an error of the Rust compiler at its place.
 //!
 //! | Rust | C++ |
@@ -30,7 +30,7 @@ mod types;
 
 use proc_macro::TokenStream;
 use quote::quote;
-use syn::{Error, Item, ItemMod, Result, parse_macro_input, parse_quote};
+use syn::{Attribute, Error, ImplItem, Item, ItemMod, Result, parse_macro_input, parse_quote};
 
 /// Adds `pub const CUDA: &str`, the module's functions as CUDA C++, to a module.
 #[proc_macro_attribute]
@@ -54,6 +54,7 @@ fn extend(has_arguments: bool, module: &mut ItemMod) -> Result<()> {
         Err(error) => (String::new(), Some(error)),
     };
     let implementations = implementations::of_structs(items)?;
+    items.iter_mut().for_each(inline);
     let constant: Item = parse_quote! {
         /// The functions of this module as CUDA C++.
         #[allow(dead_code)]
@@ -62,4 +63,22 @@ fn extend(has_arguments: bool, module: &mut ItemMod) -> Result<()> {
     items.push(constant);
     items.extend(implementations);
     error.map_or(Ok(()), Err)
+}
+
+/// Lets loops of other codegen units inline the functions of an item.
+fn inline(item: &mut Item) {
+    let mark = |attributes: &mut Vec<Attribute>| {
+        if !attributes.iter().any(|attribute| attribute.path().is_ident("inline")) {
+            attributes.push(parse_quote!(#[inline]));
+        }
+    };
+    match item {
+        Item::Fn(of) => mark(&mut of.attrs),
+        Item::Impl(block) => block.items.iter_mut().for_each(|item| {
+            if let ImplItem::Fn(of) = item {
+                mark(&mut of.attrs);
+            }
+        }),
+        _ => {}
+    }
 }

@@ -16,6 +16,14 @@ pub mod force_functions {
         [x[3 * i], x[3 * i + 1], x[3 * i + 2]]
     }
 
+    fn plus(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
+        [a[0] + b[0], a[1] + b[1], a[2] + b[2]]
+    }
+
+    fn scaled(factor: f64, d: [f64; 3]) -> [f64; 3] {
+        [factor * d[0], factor * d[1], factor * d[2]]
+    }
+
     fn between(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
         [a[0] - b[0], a[1] - b[1], a[2] - b[2]]
     }
@@ -46,10 +54,7 @@ pub mod force_functions {
                 let j = list[first + k * step] as usize;
                 let d = between(here, atom(x, j));
                 if square(d) < self.cutoff * self.cutoff {
-                    let force = factor(square(d));
-                    for axis in 0..3 {
-                        sum[axis] += force * d[axis];
-                    }
+                    sum = plus(sum, scaled(factor(square(d)), d));
                 }
             }
             for axis in 0..3 {
@@ -74,10 +79,10 @@ pub mod force_functions {
                 let j = list[first + k * step] as usize;
                 let d = between(here, atom(x, j));
                 if square(d) < self.cutoff * self.cutoff {
-                    let force = factor(square(d));
+                    let force = scaled(factor(square(d)), d);
+                    sum = plus(sum, force);
                     for axis in 0..3 {
-                        sum[axis] += force * d[axis];
-                        atomic::add(&f[3 * j + axis], -(force * d[axis]));
+                        atomic::add(&f[3 * j + axis], -force[axis]);
                     }
                 }
             }
@@ -103,10 +108,10 @@ pub mod force_functions {
                 let j = list[first + k * step] as usize;
                 let d = between(here, atom(x, j));
                 if square(d) < self.cutoff * self.cutoff {
-                    let force = factor(square(d));
+                    let force = scaled(factor(square(d)), d);
+                    sum = plus(sum, force);
                     for axis in 0..3 {
-                        sum[axis] += force * d[axis];
-                        atomic::add_unshared(&f[3 * j + axis], -(force * d[axis]));
+                        atomic::add_unshared(&f[3 * j + axis], -force[axis]);
                     }
                 }
             }

@@ -36,6 +36,10 @@ pub mod force_functions {
         atomic::add_unshared(&f[3 * i], force[0]);
     }
 
+    fn plus(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
+        [a[0] + b[0], a[1] + b[1], a[2] + b[2]]
+    }
+
     fn scaled(factor: f64, d: [f64; 3]) -> [f64; 3] {
         [factor * d[0], factor * d[1], factor * d[2]]
     }
@@ -66,9 +70,7 @@ pub mod force_functions {
             for k in 0..counts[i] as usize {
                 let d = between(here, place(x, list[first + k * step] as usize));
                 let force = pull(square(d), self.cutoff);
-                for axis in 0..3 {
-                    sum[axis] += force * d[axis];
-                }
+                sum = plus(sum, scaled(force, d));
             }
             for axis in 0..3 {
                 atomic::set(&f[3 * i + axis], sum[axis]);
@@ -92,9 +94,7 @@ pub mod force_functions {
                 let j = list[first + k * step] as usize;
                 let d = between(here, place(x, j));
                 let force = pull(square(d), self.cutoff);
-                for axis in 0..3 {
-                    sum[axis] += force * d[axis];
-                }
+                sum = plus(sum, scaled(force, d));
                 add(f, j, scaled(-force, d));
             }
             add(f, i, sum);
@@ -121,9 +121,7 @@ pub mod force_functions {
                     let j = list[first + k * step] as usize;
                     let d = between(here, place(x, j));
                     let force = pull(square(d), self.cutoff);
-                    for axis in 0..3 {
-                        sum[axis] += force * d[axis];
-                    }
+                    sum = plus(sum, scaled(force, d));
                     add_unshared(f, j, scaled(-force, d));
                 }
                 add_unshared(f, a, sum);
