@@ -7,9 +7,9 @@
 
 use super::fit::{Model, Sample};
 use super::graph;
-use super::vector_set::{DISPATCHES, NUMBERS, VECTORS, defect, independent};
+use super::vector_set::{DISPATCHES, NUMBERS, VECTORS, add_products, defect, independent, slices};
 use crate::functions::{Axpby, Dot, Scale};
-use crate::measure::{Case, Run};
+use crate::measure::{Case, Run, difference};
 use crate::native::Native;
 use crate::report::Fitted;
 use crate::space::Space;
@@ -35,6 +35,29 @@ where
             add(-product, v, other)?;
         }
     }
+    Ok(())
+}
+
+/// Measures the products of orthonormal vectors with each other: each vector is read once.
+fn measure_products<S: Space>(run: &mut Run<'_, S>, n: usize, vectors: &[Array<S, f64>]) -> Result<()> {
+    run.step("products", n);
+    let (space, native) = (run.space, run.native);
+    let layer = |products: &mut Array<S, f64>| add_products(space, n, vectors, products);
+    let by_hand = |products: &mut Array<S, f64>| native.gram(n, slices::<S>(vectors), S::Memory::slice_mut(products));
+    let mut both = [space.zeros(VECTORS * VECTORS)?, space.zeros(VECTORS * VECTORS)?];
+    layer(&mut both[0])?;
+    by_hand(&mut both[1])?;
+    let difference = difference(&space.download(&both[0])?, &space.download(&both[1])?);
+    let case = Case {
+        kernel: "products",
+        variant: format!("{VECTORS} vectors"),
+        items: n,
+        bytes: (8 * VECTORS * n) as f64,
+        difference: Some(difference),
+        peer: None,
+        note: "teams with scratch".into(),
+    };
+    run.row(case, &mut both[0], &[&layer, &by_hand])?;
     Ok(())
 }
 
@@ -73,7 +96,9 @@ pub fn measure<S: Space>(run: &mut Run<'_, S>, sizes: &[usize]) -> Result<()> {
             note: String::new(),
         };
         let seconds = run.row(case, &mut vectors, &[&layer, &by_hand])?;
-        let of_native = run.report.rows.last().and_then(|row| row.native_seconds).unwrap_or(seconds);
+        let of_native = run.report.rows.last().and_then(|row| row.native_seconds);
+        measure_products(run, n, &vectors)?;
+        let of_native = of_native.unwrap_or(seconds);
         // One piece of work stays on the calling thread.
         if space.threads() > 1 && n <= Threads::CHUNK {
             continue;

@@ -4,7 +4,7 @@ use crate::functions::{Gram, ITEMS_OF_TEAM, Ramp};
 use crate::measure::difference;
 use crate::space::Space;
 use minifenl::Result;
-use minifenl::space::{Array, MemorySpace};
+use minifenl::space::{Array, MemorySpace, Slice};
 
 /// Number of vectors.
 pub const VECTORS: usize = 16;
@@ -30,12 +30,26 @@ pub fn independent<S: Space>(space: &S, n: usize) -> Result<Vec<Array<S, f64>>> 
     (0..VECTORS).map(vector).collect()
 }
 
+/// Adds the products of the vectors with each other, [i, j] for i <= j.
+pub fn add_products<S: Space>(
+    space: &S,
+    n: usize,
+    vectors: &[Array<S, f64>],
+    products: &mut Array<S, f64>,
+) -> Result<()> {
+    let gram = Gram { items: n as f64 };
+    space.for_tiles(n.div_ceil(ITEMS_OF_TEAM), &gram, slices::<S>(vectors), [], [S::Memory::slice_mut(products)])
+}
+
+/// The vectors as loops take them.
+pub fn slices<S: Space>(vectors: &[Array<S, f64>]) -> [&Slice<S, f64>; VECTORS] {
+    std::array::from_fn(|k| S::Memory::slice(&vectors[k]))
+}
+
 /// Largest distance of the products of the 16 vectors from those of orthonormal ones.
 pub fn defect<S: Space>(space: &S, n: usize, vectors: &[Array<S, f64>]) -> Result<f64> {
     let mut products = space.zeros(VECTORS * VECTORS)?;
-    let numbers: [_; VECTORS] = std::array::from_fn(|k| S::Memory::slice(&vectors[k]));
-    let gram = Gram { items: n as f64 };
-    space.for_tiles(n.div_ceil(ITEMS_OF_TEAM), &gram, numbers, [], [S::Memory::slice_mut(&mut products)])?;
+    add_products(space, n, vectors, &mut products)?;
     let (found, unit) = (space.download(&products)?, |i, j| f64::from(u8::from(i == j)));
     let expected: Vec<f64> = (0..VECTORS * VECTORS).map(|k| unit(k / VECTORS, k % VECTORS)).collect();
     Ok(difference(&found, &expected))

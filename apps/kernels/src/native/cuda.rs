@@ -3,6 +3,7 @@
 #![allow(unsafe_code)]
 
 use super::{Native, Neighbours, Way};
+use crate::kernels::vector_set::VECTORS;
 use crate::rows::Rows;
 use cudarc::driver::{result, sys};
 use minifenl::space::cuda::Architecture;
@@ -16,6 +17,8 @@ pub const TEXT: &str = include_str!("kernels.cu");
 const THREADS: u32 = 256;
 /// Threads of a row, as in the kernel.
 const LANES: usize = 8;
+/// Items of a block of products, as in the kernel.
+const ITEMS: usize = 2048;
 /// Blocks of a sum per multiprocessor.
 const BLOCKS: usize = 8;
 
@@ -23,7 +26,7 @@ const BLOCKS: usize = 8;
 #[derive(Debug)]
 pub struct DeviceLoops {
     space: Cuda,
-    functions: [sys::CUfunction; 9],
+    functions: [sys::CUfunction; 10],
     partials: RefCell<[CudaArray<f64>; 2]>,
 }
 
@@ -34,6 +37,7 @@ enum Kernel {
     Triad,
     Dot,
     Total,
+    Gram,
     Spmv,
     Forces,
     Racy,
@@ -82,8 +86,9 @@ impl Native<Cuda> for DeviceLoops {
         // SAFETY: a whole image; the space has made its context current on this thread.
         let module = unsafe { result::module::load_data(image.as_ptr().cast()) };
         let module = module.map_err(|error| failed("loading kernels by hand", error))?;
-        let mut functions = [std::ptr::null_mut(); 9];
-        let names = [c"axpby", c"triad", c"dot", c"total", c"spmv", c"forces", c"racy", c"atomic", c"exchange"];
+        let mut functions = [std::ptr::null_mut(); 10];
+        let names =
+            [c"axpby", c"triad", c"dot", c"total", c"gram", c"spmv", c"forces", c"racy", c"atomic", c"exchange"];
         for (function, name) in functions.iter_mut().zip(names) {
             // SAFETY: the module is loaded, and stays so.
             let found = unsafe { result::module::get_function(module, CString::from(name)) };
@@ -114,6 +119,12 @@ impl Native<Cuda> for DeviceLoops {
         check(x.len().min(y.len()).min(z.len()) >= n)?;
         let (count, x, y, z) = (n as u64, x.address(), y.address(), z.address());
         self.launch(Kernel::Triad, n.div_ceil(THREADS as usize), pointers![count, x, a, y, z])
+    }
+
+    fn gram(&self, n: usize, vectors: [&CudaArray<f64>; VECTORS], products: &mut CudaArray<f64>) -> Result<()> {
+        check(vectors.iter().all(|vector| vector.len() >= n) && products.len() >= VECTORS * VECTORS)?;
+        let (count, vectors, products) = (n as u64, vectors.map(|vector| vector.address()), products.address());
+        self.launch(Kernel::Gram, n.div_ceil(ITEMS), pointers![count, vectors, products])
     }
 
     fn spmv(&self, rows: usize, a: &Rows<Cuda>, x: &CudaArray<f64>, y: &mut CudaArray<f64>) -> Result<()> {

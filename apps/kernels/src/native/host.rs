@@ -1,6 +1,7 @@
 //! Loops by hand on a host: plain ones on one thread, rayon's parallel iterators on several.
 
 use super::{Native, Neighbours, Way};
+use crate::kernels::vector_set::VECTORS;
 use crate::rows::Rows;
 use minifenl::space::atomic::{AtomicF64, atomic_view};
 use minifenl::space::{ExecutionSpace, Threads};
@@ -10,6 +11,8 @@ use std::sync::atomic::Ordering::Relaxed;
 
 /// Items of a piece of work.
 const CHUNK: usize = 4096;
+/// Items of 16 vectors that stay in the nearest cache.
+const TILE: usize = 128;
 
 /// Loops on one thread, or on a pool.
 #[derive(Debug)]
@@ -74,6 +77,35 @@ impl Native<Threads> for HostLoops {
                 chunks.for_each(|((z, x), y)| loops(x, y, z));
             }),
         }
+        Ok(())
+    }
+
+    fn gram(&self, n: usize, vectors: [&[f64]; VECTORS], products: &mut [f64]) -> Result<()> {
+        let loops = |start: usize| {
+            let mut sums = [0.0; VECTORS * VECTORS];
+            let end = n.min(start + CHUNK);
+            for start in (start..end).step_by(TILE) {
+                let tile = start..end.min(start + TILE);
+                for i in 0..VECTORS {
+                    for j in i..VECTORS {
+                        sums[VECTORS * i + j] += dot(&vectors[i][tile.clone()], &vectors[j][tile.clone()]);
+                    }
+                }
+            }
+            sums
+        };
+        let add = |mut a: [f64; VECTORS * VECTORS], b: [f64; VECTORS * VECTORS]| {
+            a.iter_mut().zip(b).for_each(|(a, b)| *a += b);
+            a
+        };
+        let (chunks, zero) = (n.div_ceil(CHUNK), [0.0; VECTORS * VECTORS]);
+        let sums = match self.pool(n) {
+            None => (0..chunks).map(|chunk| loops(CHUNK * chunk)).fold(zero, add),
+            Some(pool) => {
+                pool.install(|| (0..chunks).into_par_iter().map(|chunk| loops(CHUNK * chunk)).reduce(|| zero, add))
+            }
+        };
+        products.iter_mut().zip(sums).for_each(|(product, sum)| *product += sum);
         Ok(())
     }
 

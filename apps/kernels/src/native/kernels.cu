@@ -44,6 +44,31 @@ KERNEL total(u64 n, const double* x, double* out) {
     if (threadIdx.x == 0) out[0] = sum;
 }
 
+struct Vectors {
+    const double* at[16];
+};
+
+// Adds the products of 16 vectors with each other: 2048 items per block, 32 of them at a time in shared memory.
+KERNEL gram(u64 n, const Vectors vectors, double* products) {
+    constexpr int WIDTH = 32, ITEMS = 2048;
+    __shared__ double tile[16][WIDTH + 1];
+    int i = threadIdx.x / 16, j = threadIdx.x % 16;
+    double sum = 0;
+    u64 begin = u64(blockIdx.x) * ITEMS, end = begin + ITEMS < n ? begin + ITEMS : n;
+    for (; begin < end; begin += WIDTH) {
+        for (int k = threadIdx.x; k < 16 * WIDTH; k += THREADS) {
+            u64 item = begin + k % WIDTH;
+            tile[k / WIDTH][k % WIDTH] = item < end ? vectors.at[k / WIDTH][item] : 0;
+        }
+        __syncthreads();
+        if (i <= j) {
+            for (int k = 0; k < WIDTH; k++) sum += tile[i][k] * tile[j][k];
+        }
+        __syncthreads();
+    }
+    if (i <= j) atomicAdd(products + 16 * i + j, sum);
+}
+
 // y = A x with a matrix in rows, 8 threads per row.
 KERNEL spmv(u64 n, const u32* __restrict__ starts, const u32* __restrict__ columns, const double* __restrict__ values,
             const double* __restrict__ x, double* __restrict__ y) {

@@ -8,6 +8,7 @@ pub use cuda::DeviceLoops;
 pub use cuda::TEXT;
 pub use host::HostLoops;
 
+use crate::kernels::vector_set::VECTORS;
 use crate::rows::Rows;
 use minifenl::Result;
 use minifenl::space::{ExecutionSpace, Slice};
@@ -50,6 +51,9 @@ pub trait Native<S: ExecutionSpace>: Sized {
 
     /// z = x + a y
     fn triad(&self, n: usize, x: &Slice<S, f64>, a: f64, y: &Slice<S, f64>, z: &mut Slice<S, f64>) -> Result<()>;
+
+    /// Adds the products of 16 vectors with each other, [i, j] for i <= j.
+    fn gram(&self, n: usize, vectors: [&Slice<S, f64>; VECTORS], products: &mut Slice<S, f64>) -> Result<()>;
 
     /// y = A x
     fn spmv(&self, rows: usize, a: &Rows<S>, x: &Slice<S, f64>, y: &mut Slice<S, f64>) -> Result<()>;

@@ -4,6 +4,7 @@ use super::{gpu, hosts, reported};
 use crate::kernels::streams::{Pipeline, expected};
 use crate::kernels::{graph, streams, vector_set};
 use crate::measure::difference;
+use crate::native::Native;
 use crate::space::Space;
 use minifenl::space::MemorySpace;
 
@@ -58,6 +59,7 @@ fn plain(vectors: &mut [Vec<f64>; 3]) {
 }
 
 fn check_products<S: Space>(space: &S) {
+    let native = S::Native::new(space).unwrap();
     for n in [3, 1000, 40_001] {
         let mut expected = [0.3, 0.7, 1.3].map(|step| support::wave(n, step));
         let mut there: Vec<_> = expected.iter().map(|vector| space.upload(vector).unwrap()).collect();
@@ -74,6 +76,15 @@ fn check_products<S: Space>(space: &S) {
         let n = S::Memory::len(S::Memory::slice(&vectors[0]));
         let on_host: Vec<Vec<f64>> = vectors.iter().map(|vector| space.download(vector).unwrap()).collect();
         let product = |a: &Vec<f64>, b: &Vec<f64>| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+        let pairs = (0..vector_set::VECTORS).flat_map(|i| (0..vector_set::VECTORS).map(move |j| [i, j]));
+        let expected: Vec<f64> =
+            pairs.map(|[i, j]| if i <= j { product(&on_host[i], &on_host[j]) } else { 0.0 }).collect();
+        let mut found = [0, 1].map(|_| space.zeros(expected.len()).unwrap());
+        vector_set::add_products(space, n, &vectors, &mut found[0]).unwrap();
+        native.gram(n, vector_set::slices::<S>(&vectors), S::Memory::slice_mut(&mut found[1])).unwrap();
+        for found in found {
+            assert!(difference(&space.download(&found).unwrap(), &expected) < 1e-12, "{n}");
+        }
         // Norms are far from 1, and largest.
         let apart = on_host.iter().map(|v| product(v, v) - 1.0).fold(0.0, f64::max);
         let found = vector_set::defect(space, n, &vectors).unwrap();

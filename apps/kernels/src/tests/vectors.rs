@@ -92,7 +92,7 @@ fn check_parts<S: Space>(space: &S) {
         assert_eq!(row.beside.as_ref().map(|beside| beside.peer), peer.filter(|_| is_beside), "{}", row.kernel);
     }
     let report = reported(space, |run| gram_schmidt::measure(run, &[vector_set::VECTORS, 1001, 40_001]));
-    assert_eq!(report.rows.len(), if S::SYNCHRONOUS { 3 } else { 9 });
+    assert_eq!(report.rows.len(), if S::SYNCHRONOUS { 6 } else { 12 });
 }
 
 #[test]
