@@ -144,7 +144,7 @@ pub struct Flags {
     /// Derivatives of the equation: analytic (by hand), ad (dual numbers of the residual at each point) [default: analytic]
     #[arg(long, value_name = "NAME", value_parser = named::<Jacobian>(Jacobian::ALL.map(|(_, name)| name)), hide_possible_values = true)]
     jacobian: Option<Jacobian>,
-    /// Newton's tolerance, relative to the first residual [default: 1e-8]
+    /// Newton's tolerance, relative to the first residual [default: 1e-8; tighter above 512 nodes along an edge]
     #[arg(long, value_name = "TOL", value_parser = number, value_hint = ValueHint::Other)]
     newton_tolerance: Option<f64>,
     /// Largest number of Newton steps [default: 10]
@@ -263,7 +263,7 @@ impl Flags {
         set(&mut deck.fill.layout, self.layout);
         set(&mut deck.fill.variant, self.variant);
         set(&mut deck.fill.jacobian, self.jacobian);
-        set(&mut deck.newton.tolerance, self.newton_tolerance);
+        deck.newton.tolerance = self.newton_tolerance.or(deck.newton.tolerance);
         set(&mut deck.newton.max_iterations, self.newton_max);
         set(&mut deck.newton.forcing, self.forcing);
         deck.cg.tolerance = self.cg_tolerance.or(deck.cg.tolerance);

@@ -171,8 +171,9 @@ pub struct MatrixDeck {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct NewtonDeck {
-    /// Residual norm to reach, relative to the first.
-    pub tolerance: f64,
+    /// Residual norm to reach, relative to the first; [`Deck::newton_tolerance`] when not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tolerance: Option<f64>,
     /// Iterations after which it is an error.
     pub max_iterations: usize,
     /// How accurately each step is solved for; `auto` is adaptive with a multigrid preconditioner.
@@ -181,7 +182,7 @@ pub struct NewtonDeck {
 
 impl Default for NewtonDeck {
     fn default() -> Self {
-        NewtonDeck { tolerance: 1e-8, max_iterations: 10, forcing: Choice::default() }
+        NewtonDeck { tolerance: None, max_iterations: 10, forcing: Choice::default() }
     }
 }
 

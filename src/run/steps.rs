@@ -39,12 +39,13 @@ pub(super) fn newton<S: Job>(
         true => 1,
         false => deck.newton.max_iterations,
     };
+    let tolerance = deck.newton_tolerance(deck.nodes(comm.size() as u64)?.edges());
     let params = NewtonParams {
         ends_at_limit: deck.cg_iterations().is_some(),
         // Full steps: histories are those of Newton's method itself.
         max_halvings: 0,
         is_inexact: deck.is_inexact(),
-        ..NewtonParams::new(deck.newton.tolerance.max(linear), max_iterations)
+        ..NewtonParams::new(tolerance.max(linear), max_iterations)
     };
     let observe = &mut |step, norm| progress(Event::Newton(step, norm));
     let mut info = NewtonInfo::default();

@@ -22,7 +22,7 @@ fn the_error_falls_by_four_when_the_mesh_is_halved() {
     for map in [CoordinateMap::None, CoordinateMap::BUBBLE, CoordinateMap::TWIST] {
         let edit = |deck: &mut Deck| {
             deck.mesh.map = map;
-            (deck.newton.tolerance, deck.cg.tolerance) = (1e-10, Some(1e-10));
+            (deck.newton.tolerance, deck.cg.tolerance) = (Some(1e-10), Some(1e-10));
         };
         let reports = [9, 17, 33].map(|nodes| run(2, nodes, edit));
         for pair in reports.windows(2) {

@@ -176,7 +176,7 @@ fn fields_do_not_depend_on_where_derivatives_come_from() {
         let mut deck = Deck::default();
         (deck.problem.kind, deck.mesh.element, deck.fill.jacobian) = (problem.parse().unwrap(), element, jacobian);
         (deck.mesh.nodes, deck.mesh.map) = (Some(Nodes::new([7, 5, 9]).unwrap()), CoordinateMap::Twist(0.3));
-        (deck.newton.tolerance, deck.cg.tolerance) = (1e-12, Some(1e-12));
+        (deck.newton.tolerance, deck.cg.tolerance) = (Some(1e-12), Some(1e-12));
         solution_on(&Serial, &deck, &Solo, &silent).unwrap()
     };
     let same = |name: &str, found: &[f64], expected: &[f64]| {
@@ -197,7 +197,7 @@ fn fields_do_not_depend_on_where_derivatives_come_from() {
     }
     let mut deck = Deck::default();
     (deck.mesh.nodes, deck.mesh.map) = (Some(Nodes::new([7, 5, 9]).unwrap()), CoordinateMap::Twist(0.3));
-    (deck.newton.tolerance, deck.cg.tolerance) = (1e-12, Some(1e-12));
+    (deck.newton.tolerance, deck.cg.tolerance) = (Some(1e-12), Some(1e-12));
     let fused = solution_on(&Serial, &deck, &Solo, &silent).unwrap();
     let by_duals = solved("heat", ElementType::Hex8, Jacobian::Ad);
     assert_eq!(by_duals.mesh.node_coord, fused.mesh.node_coord);

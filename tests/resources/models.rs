@@ -77,7 +77,7 @@ impl Case {
             (deck.matrix.format, deck.matrix.values) = (Choice::Given(choices.storage.format), choices.storage.values);
         }
         (deck.cg.tolerance, deck.cg.variant) = (Some(0.5), Choice::Given(choices.variant));
-        (deck.newton.tolerance, deck.run.triad) = (0.9, Some(false));
+        (deck.newton.tolerance, deck.run.triad) = (Some(0.9), Some(false));
         // Levels of multigrid, which the preset would take for many unknowns, are forecast elsewhere.
         deck.cg.preconditioner = Choice::Given(Preconditioning::None);
         deck

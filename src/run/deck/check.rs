@@ -93,7 +93,8 @@ impl Deck {
             let why = format!("fill.strategy (--fill) is {fill}, which adds in any order; give auto, gather or colour");
             return refuse("run.deterministic", true, why);
         }
-        for (key, value) in [("newton.tolerance", newton.tolerance), ("cg.tolerance", self.cg_tolerance())] {
+        for (key, value) in [("newton.tolerance", newton.tolerance), ("cg.tolerance", self.cg.tolerance)] {
+            let value = value.unwrap_or(1e-8);
             refuse_if(!(value > 0.0 && value < 1.0), key, value, "give a number between 0 and 1")?;
         }
         positive("newton.max_iterations", newton.max_iterations)?;

@@ -15,7 +15,7 @@ fn message(text: &str) -> String {
 fn an_empty_deck_is_the_default() {
     let deck = Deck::parse("deck", "").unwrap();
     assert_eq!(deck, Deck::default());
-    assert_eq!((deck.newton.tolerance, deck.cg.max_iterations), (1e-8, 10_000));
+    assert_eq!((deck.newton_tolerance([64; 3]), deck.cg.max_iterations), (1e-8, 10_000));
     assert_eq!(deck.nodes(1).unwrap().edges(), [64; 3]);
 }
 
@@ -312,6 +312,12 @@ fn the_brick_of_minife_takes_200_iterations_unless_told_otherwise() {
         fine.mesh.element = element;
         assert_eq!(fine.cg_tolerance(), tolerance, "{element}");
     }
+    // The error of a mesh falls by the square of its spacing.
+    for (nodes, tolerance) in [([2, 512, 3], 1e-8), ([2, 1024, 3], 2.5e-9), ([2048, 2, 2], 6.25e-10)] {
+        assert_eq!(fine.newton_tolerance(nodes), tolerance, "{nodes:?}");
+    }
+    fine.newton.tolerance = Some(1e-8);
+    assert_eq!(fine.newton_tolerance([2048; 3]), 1e-8);
     fine.cg.tolerance = Some(0.1);
     assert_eq!(fine.cg_tolerance(), 0.1);
 }

@@ -31,7 +31,7 @@ fn ranks_of_a_call_with_different_decks_are_refused() {
     let ends = on_ranks_that_add(1, 2, |comm| {
         let mut deck = Deck::default();
         (deck.mesh.nodes, deck.run.device) = (Nodes::new([5; 3]).ok(), Device::Cpu);
-        deck.newton.tolerance = [1e-6, 1e-7][comm.rank()];
+        deck.newton.tolerance = Some([1e-6, 1e-7][comm.rank()]);
         solve(&deck, comm, &silent).map(|_| ()).map_err(|error| error.to_string())
     });
     assert!(ends[1].as_ref().is_err_and(|text| text.contains("newton.tolerance")), "{ends:?}");

@@ -84,7 +84,7 @@ fn columns(report: Option<&Report>) -> Vec<(String, String)> {
     add("cg", &|r| r.strategies.cg.clone());
     add("preconditioner", &|r| r.strategies.preconditioner.to_string());
     add("forcing", &|r| if r.provenance.deck.is_inexact() { Forcing::Adaptive } else { Forcing::Fixed }.to_string());
-    add("newton_tolerance", &|r| number(Some(r.provenance.deck.newton.tolerance)));
+    add("newton_tolerance", &|r| number(Some(r.provenance.deck.newton_tolerance(r.mesh.nodes))));
     add("newton_max", &|r| r.provenance.deck.newton.max_iterations.to_string());
     add("cg_tolerance", &|r| number(Some(r.provenance.deck.cg_tolerance())));
     add("cg_max", &|r| r.provenance.deck.cg.max_iterations.to_string());

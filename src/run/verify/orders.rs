@@ -25,7 +25,7 @@ const CELLS: [[u64; 2]; 2] = [[12, 24], [8, 16]];
 pub(super) fn of_errors<S: Job>(space: &S, deck: &Deck, element: ElementType, map: CoordinateMap) -> Result<[f64; 2]> {
     let mut deck = deck.clone();
     (deck.problem.kind, deck.mesh.element, deck.mesh.map) = (ProblemKind::Poisson, element, map);
-    (deck.newton.tolerance, deck.cg.tolerance) = (TOLERANCE, Some(TOLERANCE));
+    (deck.newton.tolerance, deck.cg.tolerance) = (Some(TOLERANCE), Some(TOLERANCE));
     let degree = element.degree();
     let mut errors_on = |cells: u64| -> Result<[f64; 2]> {
         deck.mesh.nodes = Some(Nodes::new([degree as u64 * cells + 1; 3])?);
@@ -83,7 +83,7 @@ pub(super) fn of_newton<S: Job>(space: &S, deck: &Deck) -> Result<f64> {
     let mut deck = deck.clone();
     deck.mesh.map = CoordinateMap::TWIST;
     deck.mesh.nodes = Some(Nodes::new([13; 3])?);
-    (deck.newton.tolerance, deck.cg.tolerance) = (TOLERANCE, Some(1e-13));
+    (deck.newton.tolerance, deck.cg.tolerance) = (Some(TOLERANCE), Some(1e-13));
     deck.newton.forcing = Choice::Given(Forcing::Fixed);
     let report = solution_on(space, &deck, &Solo, &silent)?.report;
     let residuals: Vec<f64> = report.history.iter().map(|step| step.residual).collect();

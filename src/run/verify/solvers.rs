@@ -17,7 +17,7 @@ const VELOCITY: [f64; 3] = [10.0, -5.0, 3.0];
 pub(super) fn differences<S: Job>(space: &S, deck: &Deck) -> Result<Vec<(String, Result<f64>)>> {
     let mut deck = deck.clone();
     deck.mesh.nodes = Some(Nodes::new([17; 3])?);
-    (deck.newton.tolerance, deck.cg.tolerance) = (TOLERANCE, Some(TOLERANCE));
+    (deck.newton.tolerance, deck.cg.tolerance) = (Some(TOLERANCE), Some(TOLERANCE));
     let mut named = Vec::new();
     for solvers in [&[Solver::Cg][..], &[Solver::Gmres, Solver::BiCgStab]] {
         if solvers[0] != Solver::Cg {
