@@ -18,6 +18,23 @@ template <class T> struct Slice<const T> {
     }
 };
 
+// Numbers in shared memory, which only their loop writes.
+struct Scratch;
+template <> struct Slice<Scratch> {
+    const double* first;
+    u64 length;
+    __device__ __forceinline__ double operator[](u64 i) const {
+        if (i >= length) __trap();
+        return first[i];
+    }
+};
+
+// whole[begin..end]
+template <class T> INLINE Slice<T> part(Slice<T> whole, u64 begin, u64 end) {
+    if (begin > end || end > whole.length) __trap();
+    return {whole.first + begin, end - begin};
+}
+
 INLINE void atomic_add(double& cell, double value) { atomicAdd(&cell, value); }
 INLINE void atomic_add_unshared(double& cell, double value) { cell += value; }
 template <class T, class V> INLINE void atomic_set(T& cell, V value) { cell = value; }

@@ -72,7 +72,7 @@ KERNEL __launch_bounds__(TILE_LANES) for_tiles(const __grid_constant__ Parameter
     for (int phase = 0; phase < phases; phase++) {
         for (int k = lane; k < TILE_ITEMS; k += TILE_LANES) scratch[k] = f.load(team, phase, k, READ, OF);
         __syncthreads();
-        value = f.step(lane, value, Slice<double>{scratch, TILE_ITEMS});
+        value = f.step(lane, value, Slice<Scratch>{scratch, TILE_ITEMS});
         __syncthreads();
     }
     f.at(team, lane, value, CELLS);

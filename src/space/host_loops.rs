@@ -157,9 +157,8 @@ impl<F> Loops<F> for Threads {
                     for (k, item) in scratch.iter_mut().enumerate() {
                         *item = f.load(team, phase, k, numbers, indices);
                     }
-                    let scratch = atomic_view(&mut scratch);
                     for (lane, value) in values.iter_mut().enumerate() {
-                        *value = f.step(lane, *value, scratch);
+                        *value = f.step(lane, *value, &scratch);
                     }
                 }
                 for (lane, &value) in values.iter().enumerate() {

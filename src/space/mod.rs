@@ -64,7 +64,7 @@ pub use scan::{exclusive_scan, offsets};
 pub use step_times::StepTimes;
 pub use streams::{Streams, remap};
 pub use teams::{Team, TeamFn};
-pub use tiles::TileFn;
+pub use tiles::{Scratch, TileFn};
 pub(crate) use view::check_apart;
 pub use view::{Layout, Strided, View, ViewMut};
 

@@ -12,6 +12,9 @@
 use super::Item;
 use super::atomic::AtomicF64;
 
+/// A number of the scratch. The name tells a GPU's compiler that it lies in shared memory.
+pub type Scratch = f64;
+
 /// What the lanes of a team load and compute.
 pub trait TileFn<const NUMBERS: usize, const INDICES: usize, const CELLS: usize>: Sync {
     /// What a lane keeps between phases.
@@ -30,9 +33,8 @@ pub trait TileFn<const NUMBERS: usize, const INDICES: usize, const CELLS: usize>
     /// Returns item `k` of the scratch in a phase.
     fn load(&self, team: usize, phase: usize, k: usize, numbers: [&[f64]; NUMBERS], indices: [&[u32]; INDICES]) -> f64;
 
-    /// Returns the value of a lane behind a phase. `scratch` is read by [`atomic::get`](super::atomic::get) and must not be written: other lanes
-    /// read it at the same time.
-    fn step(&self, lane: usize, value: Self::Value, scratch: &[AtomicF64]) -> Self::Value;
+    /// Returns the value of a lane behind a phase. Reads of a part, `&scratch[i..i + 32]`, are checked once where the length is constant.
+    fn step(&self, lane: usize, value: Self::Value, scratch: &[Scratch]) -> Self::Value;
 
     /// Uses the value of a lane behind the last phase.
     fn at(&self, team: usize, lane: usize, value: Self::Value, cells: [&[AtomicF64]; CELLS]);

@@ -3,8 +3,10 @@
 use super::context::Context;
 use super::types;
 use quote::ToTokens;
-use syn::{BinOp, Block, Error, Expr, ExprCall, ExprMethodCall, ExprStruct, Ident, Lit, Member, PathArguments, Result};
-use syn::{Stmt, UnOp};
+use syn::{
+    BinOp, Block, Error, Expr, ExprCall, ExprMethodCall, ExprRange, ExprStruct, Ident, Lit, Member, PathArguments,
+};
+use syn::{RangeLimits, Result, Stmt, UnOp};
 
 /// What to write instead of what has no translation.
 const EXPECTED: &str = "no translation to CUDA: expected arithmetic, arrays, structs, calls of functions of this module, mathematical \
@@ -144,7 +146,14 @@ pub fn translate(of: &Expr, context: &Context) -> Result<String> {
             Ok(format!("({})({})", types::translate(&cast.ty, context)?, translate(&cast.expr, context)?))
         }
         Expr::Index(index) => {
-            Ok(format!("{}[{}]", translate(&index.expr, context)?, translate(&index.index, context)?))
+            let whole = translate(&index.expr, context)?;
+            if let Expr::Range(ExprRange {
+                start: Some(start), end: Some(end), limits: RangeLimits::HalfOpen(_), ..
+            }) = &*index.index
+            {
+                return Ok(format!("::part({whole}, {}, {})", translate(start, context)?, translate(end, context)?));
+            }
+            Ok(format!("{whole}[{}]", translate(&index.index, context)?))
         }
         Expr::Field(field) => match &field.member {
             Member::Named(member) => Ok(format!("{}.{}", translate(&field.base, context)?, name(member))),

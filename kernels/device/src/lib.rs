@@ -16,6 +16,8 @@
 //! | `N::from(x)`, `f64::from(x)`, literals | conversions |
 //! | `&[f64]`, `&[u32]` | `Slice<const double>`, `Slice<const unsigned>`: an index out of range traps |
 //! | `&[AtomicF64]`, `&[AtomicU32]` | `Slice<double>`, `Slice<unsigned>`: an index out of range traps |
+//! | `&[Scratch]` | `Slice<Scratch>`, numbers in shared memory |
+//! | `&x[a..b]` of a slice | a slice; a range that does not fit traps |
 //! | `atomic::add(&cells[i], x)`, `add_by_exchange`, `add_unshared`, `get`, `set` | the same, on the cell |
 
 mod closures;

@@ -107,3 +107,10 @@ fn structs_of_numbers_in_the_order_of_c_become_items_of_arrays() {
         assert_eq!(translated(&format!("mod m {{ {repr} {derived} }}")).unwrap().contains(&item), is_item, "{repr}");
     }
 }
+
+#[test]
+fn a_range_of_a_slice_is_a_slice() {
+    let text = translated("mod m { fn f(x: &[Scratch], n: usize) -> f64 { let y = &x[n..2 * n]; y[0] } }").unwrap();
+    let expected = ["Slice<Scratch> x", "auto y = ::part(x, n, (2 * n))", "return y[0]"];
+    assert!(expected.iter().all(|part| text.contains(part)), "{text}");
+}

@@ -76,6 +76,7 @@ fn element(of: &Type) -> Result<String> {
     };
     match number(&name) {
         Some(number) => Ok(format!("const {number}")),
+        None if name == "Scratch" => Ok(name),
         None if name == "AtomicF64" => Ok("double".into()),
         None if name == "AtomicU32" => Ok("unsigned".into()),
         None => Err(Error::new_spanned(of, "expected a slice of numbers, of AtomicF64 or of AtomicU32")),

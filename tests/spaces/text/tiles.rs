@@ -7,8 +7,8 @@ use support::tiles_front;
 
 #[minifenl::device]
 pub mod for_tiles {
-    use minifenl::space::TileFn;
     use minifenl::space::atomic::{self, AtomicF64};
+    use minifenl::space::{Scratch, TileFn};
 
     /// Lane l of team t adds x[t + p + k] for k below 300 and odd k + l, over as many phases p as a list says; indices wrap around.
     #[derive(Debug)]
@@ -33,14 +33,14 @@ pub mod for_tiles {
             x[(team + phase + k) % self.items as usize]
         }
 
-        fn step(&self, lane: usize, value: f64, scratch: &[AtomicF64]) -> f64 {
-            let mut sum = value;
-            for k in 0..300 {
-                if (k + lane) % 2 == 1 {
-                    sum += atomic::get(&scratch[k]);
+        fn step(&self, lane: usize, value: f64, scratch: &[Scratch]) -> f64 {
+            let (mut sum, behind) = (value, &scratch[1..300]);
+            for k in 0..299 {
+                if (k + lane) % 2 == 0 {
+                    sum += behind[k];
                 }
             }
-            sum
+            sum + if lane % 2 == 1 { scratch[0] } else { 0.0 }
         }
 
         fn at(&self, team: usize, lane: usize, value: f64, [out]: [&[AtomicF64]; 1]) {

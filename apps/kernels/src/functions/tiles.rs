@@ -2,8 +2,8 @@
 
 #[minifenl::device]
 pub mod tile_functions {
-    use minifenl::space::TileFn;
     use minifenl::space::atomic::{self, AtomicF64};
+    use minifenl::space::{Scratch, TileFn};
 
     /// Items of each vector in the scratch.
     pub const WIDTH: usize = 32;
@@ -37,14 +37,14 @@ pub mod tile_functions {
             if k % STEP < WIDTH && item < self.items as usize { vectors[k / STEP][item] } else { 0.0 }
         }
 
-        fn step(&self, lane: usize, value: f64, scratch: &[AtomicF64]) -> f64 {
+        fn step(&self, lane: usize, value: f64, scratch: &[Scratch]) -> f64 {
             let (i, j) = (STEP * (lane / 16), STEP * (lane % 16));
             let mut sums = [value, 0.0, 0.0, 0.0];
             if i <= j {
+                let (x, y) = (&scratch[i..i + WIDTH], &scratch[j..j + WIDTH]);
                 for k in 0..WIDTH / 4 {
                     for way in 0..4 {
-                        let item = 4 * k + way;
-                        sums[way] += atomic::get(&scratch[i + item]) * atomic::get(&scratch[j + item]);
+                        sums[way] += x[4 * k + way] * y[4 * k + way];
                     }
                 }
             }
