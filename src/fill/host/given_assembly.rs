@@ -7,7 +7,7 @@
 use super::gallery::two_dimensional;
 use super::kernel::Integrand;
 use super::volumes::on_volume;
-use super::weak_form::{Bind, Erased};
+use super::weak_form::{Erased, Joined};
 use super::{ElementProduct, EquationKernel, Fill, Given, Parts, WeakForm};
 use crate::Result;
 use crate::contraction::Sum;
@@ -63,7 +63,7 @@ enum Task<'a> {
 
 /// [`EquationKernel`] of an element of `NN` nodes and `ND` dofs.
 fn of_element<const D: usize, const NN: usize, const ND: usize>(
-    (equation, is_constant): (Box<dyn Bind<D>>, bool),
+    (equation, is_constant): (Box<Joined<D>>, bool),
     element: ElementType,
     elem_node: ElemNode,
     mut fill: Fill<ND>,
@@ -79,16 +79,19 @@ fn of_element<const D: usize, const NN: usize, const ND: usize>(
         check_length("GivenAssembly::assemble", "unknowns (beyond the last node)", rest.len(), 0)?;
         let has_constants = given.iter().all(Given::is_constant_in_elements);
         let tables = one_point.as_ref().filter(|_| has_constants).unwrap_or(&tables);
-        let bound = equation.bind(given)?;
-        let integrand = Integrand::new(&*bound, tables, &elem_node, coords, of_nodes);
-        let kernel = EquationKernel::<D, NN, ND>::of_any(integrand)?;
-        match task {
-            Task::Assemble(parts) => fill.assemble_parts(space, &kernel, Sum::Overwrite, parts),
-            Task::Multiply { x, fixed, y } => {
-                let product = ElementProduct::new(&kernel, fill.elem_node(), x, fixed)?;
-                fill.assemble_parts(space, &product, Sum::Overwrite, Parts::Residual(y))
+        let mut task = Some(task);
+        equation(given, &mut |joined| {
+            let integrand = Integrand::new(joined, tables, &elem_node, coords, of_nodes);
+            let kernel = EquationKernel::<D, NN, ND>::of_any(integrand)?;
+            match task.take() {
+                None => Ok(()),
+                Some(Task::Assemble(parts)) => fill.assemble_parts(space, &kernel, Sum::Overwrite, parts),
+                Some(Task::Multiply { x, fixed, y }) => {
+                    let product = ElementProduct::new(&kernel, fill.elem_node(), x, fixed)?;
+                    fill.assemble_parts(space, &product, Sum::Overwrite, Parts::Residual(y))
+                }
             }
-        }
+        })
     })))
 }
 

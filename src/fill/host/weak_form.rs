@@ -6,26 +6,23 @@ use crate::element::equations::{EquationAt, GivenDiffusion, GivenElasticity, Giv
 use crate::{Error, Result};
 use std::fmt::{Debug, Formatter};
 
-/// An equation that is joined with its given fields.
-pub(super) trait Bind<const D: usize>: Send {
-    fn bind<'a>(&'a self, given: &'a [Given<'a>]) -> Result<Box<dyn AnyEquation<D> + 'a>>;
-}
+/// Calls a function with an equation that is joined with its given fields.
+pub(super) type Joined<const D: usize> = dyn Fn(&[Given<'_>], &mut Use<'_, D>) -> Result<()> + Send;
+/// What is done with a joined equation.
+pub(super) type Use<'a, const D: usize> = dyn FnMut(&dyn AnyEquation<D>) -> Result<()> + 'a;
 
-/// An equation of `K` given fields.
-struct Equation<E, const K: usize>(E);
-
-impl<E: EquationAt<D, K> + Send, const D: usize, const K: usize> Bind<D> for Equation<E, K> {
-    fn bind<'a>(&'a self, given: &'a [Given<'a>]) -> Result<Box<dyn AnyEquation<D> + 'a>> {
+fn joined<E: EquationAt<D, K> + Send + 'static, const D: usize, const K: usize>(equation: E) -> Box<Joined<D>> {
+    Box::new(move |given, then| {
         let wrong = |_| Error::length("GivenAssembly::assemble", "given (fields)", given.len(), K);
-        Ok(Box::new(WithGiven { equation: &self.0, given: given.try_into().map_err(wrong)? }))
-    }
+        then(&WithGiven { equation: &equation, given: given.try_into().map_err(wrong)? })
+    })
 }
 
 /// The equations by their unknowns per node.
 pub(super) enum Erased {
-    One(Box<dyn Bind<1>>),
-    Two(Box<dyn Bind<2>>),
-    Three(Box<dyn Bind<3>>),
+    One(Box<Joined<1>>),
+    Two(Box<Joined<2>>),
+    Three(Box<Joined<3>>),
 }
 
 /// An equation of one to three unknowns per node and its number of given fields, for a [`GivenAssembly`](super::GivenAssembly). On linear
@@ -39,17 +36,17 @@ pub struct WeakForm {
 impl WeakForm {
     /// Takes an equation of one unknown per node.
     pub fn one<const K: usize>(equation: impl EquationAt<1, K> + Send + 'static, is_constant: bool) -> Self {
-        WeakForm { equation: Erased::One(Box::new(Equation::<_, K>(equation))), is_constant }
+        WeakForm { equation: Erased::One(joined::<_, _, K>(equation)), is_constant }
     }
 
     /// Takes an equation of two unknowns per node.
     pub fn two<const K: usize>(equation: impl EquationAt<2, K> + Send + 'static, is_constant: bool) -> Self {
-        WeakForm { equation: Erased::Two(Box::new(Equation::<_, K>(equation))), is_constant }
+        WeakForm { equation: Erased::Two(joined::<_, _, K>(equation)), is_constant }
     }
 
     /// Takes an equation of three unknowns per node.
     pub fn three<const K: usize>(equation: impl EquationAt<3, K> + Send + 'static, is_constant: bool) -> Self {
-        WeakForm { equation: Erased::Three(Box::new(Equation::<_, K>(equation))), is_constant }
+        WeakForm { equation: Erased::Three(joined::<_, _, K>(equation)), is_constant }
     }
 }
 
