@@ -144,7 +144,7 @@ pub struct Flags {
     /// Derivatives of the equation: analytic (by hand), ad (dual numbers of the residual at each point) [default: analytic]
     #[arg(long, value_name = "NAME", value_parser = named::<Jacobian>(Jacobian::ALL.map(|(_, name)| name)), hide_possible_values = true)]
     jacobian: Option<Jacobian>,
-    /// Newton's tolerance, relative to the first residual [default: 1e-8; tighter above 512 nodes along an edge]
+    /// Newton's tolerance, relative to the first residual [default: 1e-8; tighter above 384 nodes along an edge]
     #[arg(long, value_name = "TOL", value_parser = number, value_hint = ValueHint::Other)]
     newton_tolerance: Option<f64>,
     /// Largest number of Newton steps [default: 10]

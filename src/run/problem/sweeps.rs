@@ -43,13 +43,8 @@ impl<S: Job> Triangular<S> {
         };
         agree_on_pivot(comm, pivot)?;
         agree(comm, made)?;
-        let mut largest = [sweeps.as_ref().map_or(0.0, Sweeps::shift)];
-        comm.all_max(&mut largest);
-        if largest[0] > 0.0 {
-            let notice = format!("ic0: {} of the diagonal was added to it to keep pivots positive", largest[0]);
-            (fine.input.progress)(Event::Notice(&notice))?;
-        }
-        Ok(())
+        let notice = notice_of_shift(comm, sweeps.as_ref().map_or(0.0, Sweeps::shift));
+        notice.map_or(Ok(()), |notice| (fine.input.progress)(Event::Notice(&notice)))
     }
 
     /// Whether there are triangles of a matrix.
@@ -77,6 +72,13 @@ fn global<S: Job>(fine: &Discrete<'_, S>, row: usize) -> usize {
     dofs * node as usize + row % dofs
 }
 
+/// Says the largest part of the diagonal that a rank added to it.
+fn notice_of_shift(comm: &dyn Communicator, shift: f64) -> Option<String> {
+    let mut largest = [shift];
+    comm.all_max(&mut largest);
+    (largest[0] > 0.0).then(|| format!("ic0: {} of the diagonal was added to it to keep pivots positive", largest[0]))
+}
+
 /// Fails on all ranks with the worst pivot of one of them: row, value and shift.
 fn agree_on_pivot(comm: &dyn Communicator, pivot: Option<(usize, f64, f64)>) -> Result<()> {
     let depth = |value: f64| if value.is_nan() { f64::INFINITY } else { -value };
@@ -95,6 +97,15 @@ fn agree_on_pivot(comm: &dyn Communicator, pivot: Option<(usize, f64, f64)>) -> 
 mod tests {
     use super::*;
     use crate::comm::ranks::on_ranks;
+
+    #[test]
+    fn all_ranks_meet_the_notice_of_the_largest_shift() {
+        let shifts = [0.0, 0.04, 0.01];
+        for notice in on_ranks(3, |comm| notice_of_shift(comm, shifts[comm.rank()])) {
+            assert_eq!(notice.unwrap(), "ic0: 0.04 of the diagonal was added to it to keep pivots positive");
+        }
+        assert!(on_ranks(3, |comm| notice_of_shift(comm, 0.0)).iter().all(Option::is_none));
+    }
 
     #[test]
     fn all_ranks_name_the_worst_pivot() {

@@ -32,3 +32,24 @@ impl RatingReport {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_fraction_of_the_triad_is_that_of_cg() {
+        // Two seconds each, at a triad of 8 GB/s.
+        let phase = |name, bytes, flops| PhaseReport::new(name, 3, 2.0, 2.0, bytes, flops, 600, Some(8.0));
+        let phases = [phase("fill", 2e9, 1e9), phase("cg", 12e9, 15e9), phase("total", 8e9, 10e9)];
+        let rating = RatingReport::new(&phases, 600, 3.0, true);
+        for (found, expected) in [
+            (rating.cg_triad_fraction, 0.75),
+            (rating.cg_gflop_per_s, 7.5),
+            (rating.total_gflop_per_s, 5.0),
+            (Some(rating.unknowns_per_second), 200.0),
+        ] {
+            assert!(found.is_some_and(|found| (found / expected - 1.0).abs() < 1e-12), "{found:?}, not {expected}");
+        }
+    }
+}

@@ -6,6 +6,7 @@ use minifenl::run::deck::{Choice, Preconditioning};
 use minifenl::run::{silent, solution_on, solve_on};
 use minifenl::solve::CgVariant;
 use minifenl::space::Threads;
+use minifenl::sparse::Format;
 use std::collections::BTreeMap;
 
 /// A solve that CG's limit stops is counted, and is the last line.
@@ -38,6 +39,27 @@ fn single_reductions_with_a_preconditioner_take_the_iterations_of_classic_cg() {
         let [classic, single] = [CgVariant::Classic, CgVariant::SingleReduction].map(|of| iterations(of, ranks));
         assert!(classic.abs_diff(single) <= 3, "{ranks} ranks: {classic} and {single}");
     }
+}
+
+/// An assembly into symmetric halves zeroes, reads and writes the diagonal and one of each two values beside it: 24 bytes less for the other.
+#[test]
+fn an_assembly_into_halves_moves_half_of_the_values() {
+    let filled = |format| {
+        let mut deck = deck(&HEAT);
+        deck.matrix.format = Choice::Given(format);
+        let (report, _) = solved(&HEAT, &deck);
+        let fill = phase(&report, "fill");
+        fill.bytes / fill.calls as f64
+    };
+    let neighbours = |axis: usize| 3 * HEAT.points[axis] - 2;
+    let entries: u64 = (0..3).map(neighbours).product();
+    let upper = (entries - HEAT.points.iter().product::<u64>()) / 2;
+    let saved = filled(Format::Crs) - filled(Format::Symmetric);
+    // Halves have zeros at the border of the box, too.
+    assert!(
+        saved <= 24.0 * upper as f64 && saved >= 12.0 * upper as f64,
+        "{saved}: {upper} entries above the diagonal"
+    );
 }
 
 /// Of the last iterate, not of the one before.

@@ -20,7 +20,7 @@ fn deck(problem: ProblemKind, element: ElementType, nodes: u64) -> Deck {
     (deck.problem.kind, deck.mesh.element) = (problem, element);
     deck.mesh.nodes = Nodes::new([nodes, nodes + 2, nodes + 4]).ok();
     deck.mesh.map = CoordinateMap::Twist(0.2);
-    (deck.newton.tolerance, deck.cg.tolerance) = (1e-11, Some(1e-11));
+    (deck.newton.tolerance, deck.cg.tolerance) = (Some(1e-11), Some(1e-11));
     if problem != ProblemKind::Minife {
         deck.mesh.size = [1.0, 1.5, 1.25];
     }
@@ -126,7 +126,7 @@ fn large_problems_are_assembled_in_slices_and_windows() {
         (ProblemKind::Poisson, ElementType::Hex8, 53, Format::Symmetric),
     ] {
         let mut deck = deck(problem, element, nodes);
-        (deck.newton.tolerance, deck.cg.tolerance) = (1e-10, Some(1e-10));
+        (deck.newton.tolerance, deck.cg.tolerance) = (Some(1e-10), Some(1e-10));
         (deck.fill.strategy, deck.matrix.format) = (Choice::Given(fill::Strategy::Scatter), Choice::Given(Format::Crs));
         let expected = solved(&space, &deck);
         deck.fill.strategy = Choice::Given(fill::Strategy::Gather);

@@ -30,6 +30,9 @@ fn uneven_boxes_are_compared_with_even_ones_on_the_same_ranks() {
             "With an imbalance of 50 % (50 % asked), an iteration of CG on 2 ranks x 1 thread takes {ratio:.2} times"
         );
         assert!(words.contains(&start) && words.contains("1.50 times the rows") && words.contains(why), "{words}");
+        let mut crowded = uneven(ratio);
+        crowded.rows[1].placement.oversubscribed = Some("crowded".into());
+        assert!(crowded.against_even(&found.rows[2]).is_none());
         // The efficiency that is told is that of even boxes.
         assert!(words.contains("CG on 2 ranks x 1 thread has an efficiency of 1.00"), "{words}");
     }
