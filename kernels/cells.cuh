@@ -30,9 +30,9 @@ template <> struct Slice<Scratch> {
 };
 
 // whole[begin..end]
-template <class T> INLINE Slice<T> part(Slice<T> whole, u64 begin, u64 end) {
-    if (begin > end || end > whole.length) __trap();
-    return {whole.first + begin, end - begin};
+template <class T> INLINE Slice<T> part(Slice<T> whole, int begin, int end) {
+    if (begin < 0 || begin > end || u64(end) > whole.length) __trap();
+    return {whole.first + begin, u64(end - begin)};
 }
 
 INLINE void atomic_add(double& cell, double value) { atomicAdd(&cell, value); }

@@ -67,10 +67,11 @@ KERNEL __launch_bounds__(THREADS) for_teams(u64 n, const __grid_constant__ Param
 KERNEL __launch_bounds__(TILE_LANES) for_tiles(const __grid_constant__ Parameters parameters ARRAYS) {
     __shared__ double scratch[TILE_ITEMS];
     const Statement& f = statement(parameters);
+    const auto numbers = READ;
     int team = int(blockIdx.x), lane = threadIdx.x, phases = f.phases(team, OF);
     auto value = f.start();
     for (int phase = 0; phase < phases; phase++) {
-        for (int k = lane; k < TILE_ITEMS; k += TILE_LANES) scratch[k] = f.load(team, phase, k, READ, OF);
+        for (int k = lane; k < TILE_ITEMS; k += TILE_LANES) scratch[k] = f.load(team, phase, k, numbers, OF);
         __syncthreads();
         value = f.step(lane, value, Slice<Scratch>{scratch, TILE_ITEMS});
         __syncthreads();

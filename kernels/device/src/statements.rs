@@ -186,6 +186,9 @@ pub fn names_of(pattern: &Pat) -> Vec<&Ident> {
 
 /// Returns a parameter of a function, which is called `place` unless it has a name, and the statements that bind the names of its pattern.
 pub fn parameter(pattern: &Pat, ty: String, place: &str) -> Result<(String, String)> {
+    // A copy of arrays whose index is not constant takes local memory.
+    let is_kept = !matches!(pattern, Pat::Ident(of) if of.mutability.is_some());
+    let ty = if is_kept && ty.starts_with("Array<Slice<") { format!("const {ty}&") } else { ty };
     Ok(match pattern {
         Pat::Ident(of) => (format!("{ty} {}", name(&of.ident)), String::new()),
         Pat::Wild(_) => (ty, String::new()),

@@ -109,8 +109,16 @@ fn structs_of_numbers_in_the_order_of_c_become_items_of_arrays() {
 }
 
 #[test]
+fn arrays_of_slices_are_not_copied() {
+    let text =
+        translated("mod m { fn f([x, _]: [&[f64]; 2], mut z: [&[f64]; 1]) -> f64 { z = [x]; z[0][0] } }").unwrap();
+    let expected = "f(const Array<Slice<const double>, 2>& argument_0, Array<Slice<const double>, 1> z)";
+    assert!(text.contains(expected), "{text}");
+}
+
+#[test]
 fn a_range_of_a_slice_is_a_slice() {
     let text = translated("mod m { fn f(x: &[Scratch], n: usize) -> f64 { let y = &x[n..2 * n]; y[0] } }").unwrap();
-    let expected = ["Slice<Scratch> x", "auto y = ::part(x, n, (2 * n))", "return y[0]"];
+    let expected = ["f(Slice<Scratch> x, int n)", "auto y = ::part(x, n, (2 * n))", "return y[0]"];
     assert!(expected.iter().all(|part| text.contains(part)), "{text}");
 }
