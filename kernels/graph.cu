@@ -55,7 +55,7 @@ KERNEL __launch_bounds__(THREADS) lower_halves(u64 n, const u64* keys, u32* lowe
 // element].
 constexpr u32 PLACE_BITS = 6, FARTHEST = 1u << (31 - PLACE_BITS);
 constexpr int HEX = 8, SHORT = 32, TILE = 128;
-// Words of the state before the tiles' words: ticket, total, overflow (a row that does not fit), overlong list.
+// Words of the state before the tiles' words: ticket, total, columns too far apart for keys, overlong list or row.
 constexpr int STATE = 4;
 
 // lists[row, 0..counts[row]] = slots that hold the node, in any order; counts and state are zero on entry. One thread per
@@ -122,20 +122,23 @@ KERNEL __launch_bounds__(THREADS) pack_lists(u64 rows, const u64* row_map, const
 // then the place it came from, so one sort finds the unique columns and the target of each of the 64 places. A row of fewer
 // elements loads its first element again, which adds no column. The result is invalid if the state reports an overflow or
 // an overlong list; the host then takes another strategy. Four blocks per multiprocessor leave 128 registers per thread,
-// which hold the 64 keys and let all loads of a row be in flight at once without spills.
-KERNEL __launch_bounds__(TILE, 4) gather_rows(u64 rows, const u32* nodes, const u32* counts, const u32* lists, u64* row_map,
-                                              u32* entries, u64* positions, u64* state) {
+// which hold the 64 keys and let all loads of a row be in flight at once without spills; two ranges take more.
+// Apart: the columns of a row lie in two ranges, such as interior nodes and nodes at the border of a part. Keys of the upper one count
+// from its first column.
+template <bool APART> INLINE void gather(u64 rows, const u32* nodes, const u32* counts, const u32* lists, u64* row_map, u32* entries,
+                                         u64* positions, u64* state) {
     // Padding against bank conflicts between threads at the same place of their rows: rows of columns are padded by one
     // word, words of places are permuted by an exclusive or.
     __shared__ u32 columns[TILE][HEX * HEX + 1], places[TILE * 2 * HEX], of_warp[TILE / WARP];
     __shared__ u64 ticket, before_tile;
-    // Some list was too long, so every block gives up at once.
+    // Some list or row was too long, so every block gives up at once.
     if (state[3] != 0) return;
     if (threadIdx.x == 0) ticket = atomicAdd(state, 1ull);
     __syncthreads();
     const u32 lane = lane_index(), warp = threadIdx.x / WARP;
     const u64 tile = ticket, row = tile * TILE + threadIdx.x;
-    const u32 origin = u32(row) - FARTHEST, swap = threadIdx.x / 2 % (2 * HEX);
+    const u32 swap = threadIdx.x / 2 % (2 * HEX);
+    u32 low = u32(row) - FARTHEST, high = 0;
     const u32 elems = row < rows ? least(counts[row], u32(HEX)) : 0;
     u32 count = 0;
     if (elems > 0) {
@@ -147,11 +150,22 @@ KERNEL __launch_bounds__(TILE, 4) gather_rows(u64 rows, const u32* nodes, const 
             u32 node[HEX];
             load_hex(nodes, slot / HEX, node);
 #pragma unroll
-            for (int i = 0; i < HEX; i++) {
-                u32 distance = node[i] - origin;
-                key[HEX * e + i] = distance << PLACE_BITS | u32(HEX * e + i);
-                distances |= distance;
-            }
+            for (int i = 0; i < HEX; i++) key[HEX * e + i] = node[i];
+        }
+        if (APART) {
+            low = high = MISSING;
+#pragma unroll
+            for (int k = 0; k < HEX * HEX; k++) low = least(low, key[k]);
+#pragma unroll
+            for (int k = 0; k < HEX * HEX; k++)
+                if (key[k] - low >= FARTHEST) high = least(high, key[k]);
+        }
+#pragma unroll
+        for (int k = 0; k < HEX * HEX; k++) {
+            u32 distance = key[k] - low;
+            if (APART && distance >= FARTHEST) distance = FARTHEST + (key[k] - high);
+            key[k] = distance << PLACE_BITS | u32(k);
+            distances |= distance;
         }
         sorting_network<0, HEX * HEX>(key);
         u32* column = columns[threadIdx.x];
@@ -165,7 +179,8 @@ KERNEL __launch_bounds__(TILE, 4) gather_rows(u64 rows, const u32* nodes, const 
         }
         count++;
         // A distance too large for a key loses bits in it; the host discards the result.
-        if (distances >> (32 - PLACE_BITS) != 0 || count > SHORT) state[2] = 1;
+        if (distances >> (32 - PLACE_BITS) != 0) state[2] = 1;
+        if (count > SHORT) state[3] = 1;
 #pragma unroll
         for (int e = 0; e < HEX; e++) {
             if (u32(e) < elems) {
@@ -195,11 +210,23 @@ KERNEL __launch_bounds__(TILE, 4) gather_rows(u64 rows, const u32* nodes, const 
     for (int r = 0; r < WARP; r++) {
         // The warp writes its rows one after the other, so that stores are coalesced.
         u32 length = __shfl_sync(ALL_LANES, kept, r), end = __shfl_sync(ALL_LANES, upto, r);
+        u32 from = u32(tile) * TILE + warp * WARP + r - FARTHEST, above = 0;
+        if (APART) from = __shfl_sync(ALL_LANES, low, r), above = __shfl_sync(ALL_LANES, high, r) - FARTHEST;
         if (lane < length) {
-            u32 from = u32(tile) * TILE + warp * WARP + r - FARTHEST;
-            entries[base + end - length + lane] = (columns[warp * WARP + r][lane] >> PLACE_BITS) + from;
+            u32 distance = columns[warp * WARP + r][lane] >> PLACE_BITS;
+            entries[base + end - length + lane] = distance + (APART && distance >= FARTHEST ? above : from);
         }
     }
+}
+
+KERNEL __launch_bounds__(TILE, 4) gather_rows(u64 rows, const u32* nodes, const u32* counts, const u32* lists, u64* row_map,
+                                              u32* entries, u64* positions, u64* state) {
+    gather<false>(rows, nodes, counts, lists, row_map, entries, positions, state);
+}
+
+KERNEL __launch_bounds__(TILE, 3) gather_rows_apart(u64 rows, const u32* nodes, const u32* counts, const u32* lists, u64* row_map,
+                                                    u32* entries, u64* positions, u64* state) {
+    gather<true>(rows, nodes, counts, lists, row_map, entries, positions, state);
 }
 
 // ---- Sorting in shared memory: one warp per row, up to 1024 keys

@@ -8,8 +8,9 @@
 //!
 //! The first kernel stores each slot in its node's list of 8 places; an atomic counter gives the place. The second
 //! kernel sorts the 64 gathered nodes of a row in the registers of one thread. Each key carries its place, so one sort
-//! yields the unique columns and the element graph. Row offsets come from a decoupled look-back over the preceding
-//! tiles.
+//! yields the unique columns and the element graph. A key holds distances below 2^25 nodes; where columns are farther, as those of
+//! nodes at the border of a large part, a second kernel takes each row's columns as two ranges. Row offsets come from a decoupled
+//! look-back over the preceding tiles.
 //!
 //! Bytes per node of a box: 32 written and read for the lists, 8 times 32 gathered through the caches, 128 written for
 //! the columns, 64 for the positions.
@@ -86,20 +87,29 @@ impl Builder<'_> {
         if rows < self.elem_node.node_count() {
             space.fill_bytes(&mut positions, u8::MAX)?;
         }
-        #[rustfmt::skip]
-        let arguments =
-            arguments![rows as u64, self.nodes, &counts, &lists, &mut row_map, &mut entries, &mut positions, &mut state];
-        space.launch(&GRAPH, "gather_rows", Grid::new(tiles, TILE as u32), arguments)?;
-        let mut numbers = [0; STATE];
-        space.read(&state, &mut numbers)?;
-        let [_, total, overflows, long_lists] = numbers;
-        if overflows != 0 || long_lists != 0 {
+        let mut found = None;
+        for kernel in ["gather_rows", "gather_rows_apart"] {
+            let (count, nodes, grid) = (rows as u64, self.nodes, Grid::new(tiles, TILE as u32));
+            #[rustfmt::skip]
+            let arguments =
+                arguments![count, nodes, &counts, &lists, &mut row_map, &mut entries, &mut positions, &mut state];
+            space.launch(&GRAPH, kernel, grid, arguments)?;
+            let mut numbers = [0; STATE];
+            space.read(&state, &mut numbers)?;
+            let [_, total, far_columns, overlong] = numbers;
+            found = (far_columns == 0 && overlong == 0).then_some(total as usize);
+            if found.is_some() || overlong != 0 {
+                break;
+            }
+            space.fill_bytes(&mut state, 0)?;
+        }
+        let Some(total) = found else {
             times.mark(step::LISTS);
             return Ok(None);
-        }
+        };
         times.mark(step::COLUMNS);
-        entries.truncate(total as usize);
-        let crs = CrsGraph::from_parts(rows, self.elem_node.node_count(), total as usize, row_map, entries);
+        entries.truncate(total);
+        let crs = CrsGraph::from_parts(rows, self.elem_node.node_count(), total, row_map, entries);
         let elem = ElemGraph::from_parts(self.elem_node.clone(), Positions::U8(positions), &crs);
         Ok(Some((crs, elem)))
     }

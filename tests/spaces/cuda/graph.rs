@@ -181,6 +181,15 @@ fn columns_far_from_their_row_have_the_graphs_of_the_host() {
         let eight = vec![0, 1, 2, 3, far, far + 1, far + 2, far + 3, 2, 3, 4, 5, far + 2, far + 3, far + 4, far + 5];
         check(&space, &ElemNode::new(eight, 8, (1 << 27) + 6).unwrap(), 6);
     }
+    // Three ranges of columns, and an upper one that is too wide for keys.
+    for (middle, far) in [(1 << 25, 1 << 26), ((1 << 26) - 1, 1 << 27)] {
+        let eight = vec![0, 1, 2, 3, middle, middle + 1, far, far + 1];
+        check(&space, &ElemNode::new(eight, 8, (1 << 27) + 6).unwrap(), 6);
+    }
+    // Rows in the upper range.
+    let far = (1 << 25) + 64;
+    let eight = vec![0, far, 1, far + 2, 7, far + 1, 8, far + 3, far + 3, far + 4, 9, 10, 11, 12, 13, 14];
+    check(&space, &ElemNode::new(eight, 8, far as usize + 5).unwrap(), far as usize + 5);
 }
 
 #[test]
