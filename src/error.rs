@@ -99,7 +99,7 @@ pub enum Error {
     },
     /// CG found a direction p with p.Ap <= 0, so the matrix is not positive definite. GMRES takes any matrix, MINRES symmetric ones.
     #[error(
-        "CG broke down at iteration {iteration}: p.Ap = {curvature:.3e} <= 0, residual {residual:.3e}; CG needs a symmetric positive definite matrix, GMRES takes any, the library's MINRES symmetric ones"
+        "CG broke down at iteration {iteration}: p.Ap = {curvature:.3e} <= 0, residual {residual:.3e}; CG needs a symmetric positive definite matrix, which that of a problem without Dirichlet conditions is not; GMRES takes any, the library's MINRES symmetric ones"
     )]
     Breakdown {
         /// Iteration, 0-based.
@@ -147,6 +147,15 @@ pub enum Error {
     NotSymmetric {
         /// |x.Ay - y.Ax| / max(||x|| ||Ay||, ||y|| ||Ax||) for two vectors.
         departure: f64,
+    },
+    /// A method's own residual reached its target, but that of x did not.
+    #[error(
+        "solve: the residual of x is {residual:.1e} of ||b||, though that of the method reached its target: A is singular or nearly so, as \
+         without Dirichlet conditions; those that map constants to 0 are solved with NullSpace::Constants"
+    )]
+    Singular {
+        /// ||b - A x|| / ||b||.
+        residual: f64,
     },
     /// A quantity is NaN or infinite.
     #[error("{method}: {quantity} is {value} at iteration {iteration}")]
@@ -265,6 +274,7 @@ impl Error {
                 | Error::IndefinitePreconditioner { .. }
                 | Error::Pivot { .. }
                 | Error::NotSymmetric { .. }
+                | Error::Singular { .. }
                 | Error::NotFinite { .. }
                 | Error::Underflow { .. }
         )

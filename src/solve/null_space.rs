@@ -19,7 +19,8 @@ pub enum NullSpace {
     /// None but 0.
     #[default]
     Trivial,
-    /// All constant vectors: pure Neumann problems of one dof per node. The solution has mean 0.
+    /// All constant vectors: pure Neumann problems of one dof per node. The solution has mean 0. The mean of b is left out: where it is
+    /// not 0, as with a load that the fluxes through the boundary do not balance, x solves A x = b - mean(b).
     Constants,
 }
 

@@ -14,7 +14,9 @@ impl<V: Item> CrsMatrix<V> {
         let rows = self.graph().rows();
         let missing = (0..rows).find(|&row| self.get(row, row as LocalOrdinal).is_none());
         if let Some(row) = missing {
-            return Err(Error::Invalid(format!("row {row} has no entry on the diagonal, expected one in each row")));
+            return Err(Error::Invalid(format!(
+                "row {row} has no entry on the diagonal, expected one in each row; a node in no element has none"
+            )));
         }
         try_collect("diagonal", (0..rows).map(|row| self.get(row, row as LocalOrdinal).unwrap_or_default()))
     }
@@ -123,7 +125,10 @@ mod tests {
         assert_eq!(matrix.diagonal().unwrap(), [1.0, 3.0, 6.0]);
         let matrix = CrsMatrix::new(graph([0, 1, 2, 3, 0, 2]), values).unwrap();
         let error = matrix.diagonal().unwrap_err().to_string();
-        assert_eq!(error, "row 1 has no entry on the diagonal, expected one in each row");
+        assert_eq!(
+            error,
+            "row 1 has no entry on the diagonal, expected one in each row; a node in no element has none"
+        );
         let inverse = inverse_of_diagonal(&[2.0, 4.0]).unwrap();
         assert_eq!((inverse.values(), inverse.get(1, 1), inverse.get(1, 0)), (&vec![0.5, 0.25], Some(0.25), None));
         for (value, shown) in

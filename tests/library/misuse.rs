@@ -11,10 +11,10 @@ use minifenl::fill::{
 use minifenl::mesh::{ElemNode, Mesh, Numbering};
 use minifenl::solve::{
     CgParams, CgWorkspace, Identity, LinearSystem, Method, NearNull, NewtonInfo, NewtonParams, NonlinearProblem,
-    Options, SmoothedAggregation, SolveInfo, cg, newton, solve,
+    NullSpace, Options, SmoothedAggregation, SolveInfo, cg, newton, solve,
 };
 use minifenl::space::{Serial, Threads, available_bytes};
-use minifenl::sparse::{CrsGraph, CrsMatrix, Format, Formats, HostMatrix, MatrixStorage, Precision};
+use minifenl::sparse::{CrsGraph, CrsMatrix, Format, Formats, HostMatrix, MatrixStorage, Operator, Precision};
 use minifenl::{Error, FoldPlace, Result, graph};
 use std::sync::Arc;
 
@@ -376,4 +376,46 @@ fn numbers_that_make_no_sense_are_named() {
     let error = levels.with_cycle(&b, |_| Ok(())).unwrap_err().to_string();
     assert_eq!(error, "SmoothedAggregation::with_cycle: `finest (rows)` has extents [800], expected [900]");
     levels.with_cycle(&a, |_| Ok(())).unwrap();
+}
+
+/// Poisson problems with a load and no Dirichlet condition, which no x solves: CG's recurrence reaches any tolerance while x grows.
+#[test]
+fn a_problem_without_dirichlet_conditions_is_not_solved() {
+    fn system<const NN: usize>(element: ElementType, nodes: usize) -> Result<(CrsMatrix, Vec<f64>)> {
+        let mesh = Mesh::of_box(element, [nodes; 3], [1.0; 3])?;
+        let graph = build(&mesh.elem_node);
+        let (mut matrix, mut rhs) = (CrsMatrix::zero(graph.crs.clone()), vec![0.0; graph.crs.rows()]);
+        let (tables, zero) = (BasisTables::of(element), vec![[0.0]; graph.crs.rows()]);
+        let load = Poisson { load: -1.0 };
+        let kernel = EquationKernel::<1, NN, NN>::new(&load, &tables, &mesh.elem_node, &mesh.node_coord, &zero)?;
+        Fill::<NN>::new(&Serial, Strategy::Gather, &graph)?.assemble(&Serial, &kernel, &mut matrix, &mut rhs)?;
+        Ok((matrix, rhs))
+    }
+    let mut lost = 0;
+    for nodes in 3..8 {
+        for (a, b) in [system::<8>(ElementType::Hex8, nodes), system::<4>(ElementType::Tet4, nodes)].map(Result::unwrap)
+        {
+            let mut x = vec![0.0; b.len()];
+            match solve(&Serial, &a, &b, &mut x, Options::default()).unwrap_err() {
+                Error::Singular { residual } => {
+                    assert!(residual > 1e-3, "{residual}");
+                    lost += 1;
+                }
+                Error::Breakdown { .. } | Error::NotConverged { .. } => {}
+                error => panic!("{error}"),
+            }
+            // Up to a constant, and for the load that the boundary would balance.
+            let options = Options { null_space: NullSpace::Constants, rtol: 1e-10, ..Options::default() };
+            let mean = b.iter().sum::<f64>() / b.len() as f64;
+            let balanced: Vec<f64> = b.iter().map(|b| b - mean).collect();
+            x.fill(0.0);
+            let info = solve(&Serial, &a, &b, &mut x, options).unwrap();
+            let mut y = vec![0.0; b.len()];
+            Operator::apply(&a, &Serial, &mut x, &mut y).unwrap();
+            let residual = y.iter().zip(&balanced).map(|(y, b)| (y - b).powi(2)).sum::<f64>().sqrt();
+            let found = info.recomputed.unwrap();
+            assert!((found.residual - residual).abs() < 1e-9 * info.rhs && residual < 1e-9 * info.rhs, "{found:?}");
+        }
+    }
+    assert!(lost > 0, "no recurrence left x behind");
 }

@@ -58,6 +58,6 @@ pub struct SolveInfo {
     pub one_launch: bool,
     /// Number of sums over all ranks: one for ||b||, those of the iterations, and those of refreshes.
     pub reductions: usize,
-    /// The residual of x itself; `None` unless the caller computed it by [`true_residual`].
+    /// The residual of x itself, which [`solve`](super::solve()) computes; `None` from others unless the caller computed it by [`true_residual`].
     pub recomputed: Option<TrueResidual>,
 }

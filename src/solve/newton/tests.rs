@@ -271,7 +271,7 @@ fn a_better_start_is_taken_and_a_worse_one_is_not() {
         }
         fn solve(&mut self, x: &[f64], residual: &[f64], delta: &mut [f64], forcing: Option<f64>) -> Result<SolveInfo> {
             assert_eq!(self.slope, 2.0 * x[0]);
-            self.asked.push(forcing.unwrap());
+            self.asked.extend(forcing);
             delta[0] = residual[0] / self.slope;
             Ok(SolveInfo::default())
         }
@@ -294,6 +294,9 @@ fn a_better_start_is_taken_and_a_worse_one_is_not() {
     }
     let (info, _, [alone, with_slope]) = run(None, params);
     assert!(!info.is_improved && alone >= 2 && with_slope == info.steps.len(), "{alone} {with_slope}");
+    // Exact steps do not ask, and assemble at once.
+    let (info, asked, counts) = run(Some(1.4143), TIGHT);
+    assert!(!info.is_improved && asked.is_empty() && counts == [0, info.steps.len() + 1], "{info:?} {counts:?}");
 }
 
 /// Residuals by position; each step is -1.
