@@ -122,3 +122,22 @@ impl<S: Blas> Collective<S> for Solo {
         true
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::comm::ranks::on_ranks;
+    use crate::space::Threads;
+
+    /// Host sums do not depend on how a product is divided.
+    #[test]
+    fn hosts_compute_interior_rows_apart_whatever_the_order_of_sums() {
+        on_ranks(2, |comm| {
+            let links: Links<'_, Threads> = Links::staged(comm);
+            assert_eq!(links.apart(7), 7);
+            comm.fix_order_of_sums();
+            assert!(comm.sums_in_rank_order());
+            assert_eq!(links.apart(7), 7);
+        });
+    }
+}

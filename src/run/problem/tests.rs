@@ -6,7 +6,7 @@ use crate::graph;
 use crate::mesh::{BoxPart, BoxSpec, CoordinateMap, Mesh};
 use crate::run::problem::linear::Linear;
 use crate::run::{Deck, Phases, silent};
-use crate::solve::NonlinearProblem;
+use crate::solve::{NonlinearProblem, TrueResidual};
 use crate::space::{Serial, Threads};
 use crate::sparse::{Format, Formats};
 
@@ -100,4 +100,15 @@ fn advection_is_compared_with_diffusion_along_each_axis() {
             }
         }
     }
+}
+
+#[test]
+fn iterations_far_beyond_convergence_are_told_by_the_true_residual() {
+    let found = |reason, residual| {
+        let recomputed = Some(TrueResidual { residual, solution: 1.0 });
+        diverged(&SolveInfo { iterations: 7, residual: 1e-9, rhs: 4.0, reason, recomputed, ..SolveInfo::default() })
+    };
+    let told = found(Reason::Iterations, 12.0).unwrap();
+    assert!(told.contains("after 7 iterations CG's true residual is 3.0e0 times its right-hand side"), "{told}");
+    assert_eq!((found(Reason::Iterations, 4.0), found(Reason::RelativeTolerance, 12.0)), (None, None));
 }

@@ -74,9 +74,7 @@ impl<S: Job> Study<'_, S> {
             let seconds = start.elapsed().as_secs_f64();
             agree(comm, done).map(|()| seconds / calls as f64)
         };
-        let mut once = [round(1, &mut state, &mut result)?];
-        comm.all_max(&mut once);
-        let calls = (SHORTEST / once[0].max(1e-7)).ceil().clamp(1.0, 64.0) as usize;
+        let calls = calls(comm, round(1, &mut state, &mut result)?);
         let seconds = (0..self.rounds).map(|_| round(calls, &mut state, &mut result));
         compared.seconds = seconds.collect::<Result<_>>()?;
         comm.all_max(&mut compared.seconds);
@@ -118,6 +116,13 @@ impl<S: Job> Study<'_, S> {
     }
 }
 
+/// Returns the calls of a round, given the seconds of one: those of the slowest rank, since a call may wait for all ranks.
+fn calls(comm: &dyn Communicator, seconds: f64) -> usize {
+    let mut slowest = [seconds];
+    comm.all_max(&mut slowest);
+    (SHORTEST / slowest[0].max(1e-7)).ceil().clamp(1.0, 64.0) as usize
+}
+
 /// Returns the largest difference, relative to the largest expected value; NaN if any difference is NaN.
 pub(in crate::run) fn difference(found: &[f64], expected: &[f64]) -> f64 {
     if found.len() != expected.len() {
@@ -149,4 +154,17 @@ pub(super) fn fingerprint(numbers: &Numbers) -> u64 {
     let mut hasher = DefaultHasher::new();
     numbers.iter().flatten().for_each(|number| hasher.write_u64(number.to_bits()));
     hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::comm::ranks::on_ranks;
+
+    #[test]
+    fn all_ranks_make_the_calls_of_the_slowest() {
+        let of = |seconds: [f64; 3]| on_ranks(3, |comm| calls(comm, seconds[comm.rank()]));
+        assert_eq!(of([SHORTEST / 40.0, SHORTEST / 3.5, SHORTEST / 10.0]), [4; 3]);
+        assert_eq!((of([0.0; 3]), of([0.0, 0.0, SHORTEST])), (vec![64; 3], vec![1; 3]));
+    }
 }

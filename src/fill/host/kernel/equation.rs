@@ -44,7 +44,8 @@ impl<'a, const D: usize, const NN: usize, const ND: usize> EquationKernel<'a, D,
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) unless tables and elements have `NN` nodes and each array has one item per node; [`Error::Invalid`](crate::Error::Invalid)
     /// unless elements have the dimensions of the mesh, and unless `ND` is `D NN`. Assembly fails with [`Error::Folded`](crate::Error::Folded) where det J is
-    /// not positive at a point: for nodes in an order other than that of VTK, flat elements and NaN.
+    /// not positive at a point: for nodes in an order other than that of
+    /// [`ElementType`](crate::element::ElementType), flat elements and NaN.
     pub fn new<E: Equation<D>>(
         equation: &'a E,
         tables: &'a BasisTables,

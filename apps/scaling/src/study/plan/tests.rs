@@ -114,6 +114,19 @@ fn a_flag_has_the_value_that_is_given_last() {
 }
 
 #[test]
+fn files_that_flags_name_are_those_of_the_study_too() {
+    let flags = ["--input", "a.toml", "--vtk=b.vtu", "--append", "c.csv", "--report=d.json"].map(String::from).to_vec();
+    let named = Study { flags, ..study() }.files(Path::new("out"));
+    let of_flags: Vec<_> = named.iter().filter(|(name, _)| name.starts_with("--")).collect();
+    let expected = [("--input", "a.toml"), ("--append", "c.csv"), ("--vtk", "b.vtu")];
+    assert_eq!(of_flags.len(), expected.len(), "{of_flags:?}");
+    assert!(
+        of_flags.iter().zip(expected).all(|((name, path), of)| (&**name, path.as_path()) == (of.0, Path::new(of.1)))
+    );
+    assert!(named.contains(&("study.json of the study".into(), Path::new("out/study.json").into())), "{named:?}");
+}
+
+#[test]
 fn a_study_grows_and_refuses_other_settings() {
     let folder = tempfile::tempdir().unwrap();
     study().resume(folder.path()).unwrap();
