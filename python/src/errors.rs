@@ -16,6 +16,10 @@ pub fn exception(error: Error) -> PyErr {
             "method \"cg\" failed, and A is not symmetric: |x.Ay - y.Ax| is {departure:.1e} of ||x|| ||Ay||; method=\"gmres\" and \
              \"bicgstab\" take such matrices"
         ),
+        Error::Singular { residual } => format!(
+            "solve: the residual of x is {residual:.1e} of ||b||, though that of the method reached its target: A is singular or nearly so, \
+             as without Dirichlet conditions"
+        ),
         _ => error.to_string(),
     };
     match error {

@@ -123,6 +123,21 @@ def test_what_is_wrong_is_an_exception_that_names_it(call, kind, text):
         call()
 
 
+def test_a_system_without_a_solution_is_not_solved():
+    """Rows that add up to 0 and a right-hand side that does not: the recurrence of CG reaches its target while x grows."""
+    said = []
+    for n in range(3, 9):
+        line = sp.diags([-1.0, 2.0, -1.0], [-1, 0, 1], (n, n)).tolil()
+        line[0, 0] = line[-1, -1] = 1
+        one = sp.identity(n)
+        a = sp.csr_matrix(sum(sp.kron(sp.kron(*pair[:2]), pair[2]) for pair in [(line, one, one), (one, line, one), (one, one, line)]))
+        b = 1 + np.random.default_rng(n).random(n**3)
+        with pytest.raises(RuntimeError, match="singular|broke down|converge") as error:
+            minifenl.solve(a, b, preconditioner="none")
+        said.append(str(error.value))
+    assert any("of ||b||, though that of the method reached its target" in text for text in said), said
+
+
 def test_a_signal_ends_a_long_solve():
     n = 300_000
     a = sp.diags([-1.0, 2.0, -1.0], [-1, 0, 1], (n, n)).tocsr()

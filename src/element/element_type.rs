@@ -3,8 +3,8 @@
 //! A new type is a variant, a row of [`ROWS`], its cubature rule in `rules.rs` if it has a new one, and a word in the list of
 //! `src/fill/host/volumes.rs`; everything else derives from the row.
 //!
-//! Nodes are in the order of VTK: corners, midpoints of edges, midpoints of faces, centre; of wedges each base is counter-clockwise seen
-//! from the other one, as in gmsh ([`ElementType::vtk_order`]). The basis function of a node is the
+//! Nodes are in the order of VTK: corners, midpoints of edges, midpoints of faces, centre; nodes 0, 1, 2 of wedges are counter-clockwise
+//! seen from the other base, as in gmsh ([`ElementType::vtk_order`]). The basis function of a node is the
 //! polynomial of the space that is 1 at the node and 0 at the others ([`Basis`](super::Basis)).
 
 use super::rules::Rule;

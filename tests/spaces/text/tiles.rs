@@ -36,7 +36,7 @@ pub mod for_tiles {
         fn step(&self, lane: usize, value: f64, scratch: &[Scratch]) -> f64 {
             let (mut sum, behind) = (value, &scratch[1..300]);
             for k in 0..299 {
-                if (k + lane) % 2 == 0 {
+                if (k + lane) % 2 != 1 {
                     sum += behind[k];
                 }
             }
