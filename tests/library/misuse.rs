@@ -419,3 +419,20 @@ fn a_problem_without_dirichlet_conditions_is_not_solved() {
     }
     assert!(lost > 0, "no recurrence left x behind");
 }
+
+/// The recurrence of CG reaches tolerances that rounding denies to x.
+#[test]
+fn a_solve_tells_the_residual_of_x_itself() {
+    let (a, b) = (line(3000), support::wave(3000, 0.77));
+    let (mut x, mut y) = (vec![0.0; 3000], vec![0.0; 3000]);
+    let info = solve(&Serial, &a, &b, &mut x, Options { rtol: 1e-13, ..Options::default() }).unwrap();
+    Operator::apply(&a, &Serial, &mut x, &mut y).unwrap();
+    let residual = y.iter().zip(&b).map(|(y, b)| (y - b).powi(2)).sum::<f64>().sqrt();
+    let found = info.recomputed.unwrap();
+    assert!(
+        (found.residual / residual - 1.0).abs() < 1e-6 && residual > 10.0 * info.residual,
+        "{info:?}: {residual:e}"
+    );
+    let norm = x.iter().map(|x| x * x).sum::<f64>().sqrt();
+    assert!((found.solution / norm - 1.0).abs() < 1e-12, "{found:?}");
+}

@@ -68,6 +68,16 @@ fn uneven_boxes_are_compared_with_even_ones_on_the_same_ranks() {
     );
 }
 
+/// Growing numbers of iterations are told, others are not.
+#[test]
+fn iterations_that_grow_with_the_box_are_told() {
+    for (iterations, is_told) in [([50, 80], true), ([50, 50], false), ([80, 50], false)] {
+        let of = |at: usize| Sample { iterations: iterations[at], ..sample(at + 1, [8, 8 * (at as u64 + 1), 8], 1e-3) };
+        let words = conclusions(&study(), &table(Kind::Weak, &[(of(0), 1), (of(1), 1)]), None).join("\n");
+        assert_eq!(words.contains("CG needs 50 iterations on"), is_told, "{words}");
+    }
+}
+
 /// The cells of the first table with this many columns.
 fn cells(blocks: &[Block], columns: usize) -> Vec<Vec<String>> {
     let found = blocks.iter().find_map(|block| match block {
