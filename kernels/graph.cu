@@ -55,7 +55,8 @@ KERNEL __launch_bounds__(THREADS) lower_halves(u64 n, const u64* keys, u32* lowe
 // element].
 constexpr u32 PLACE_BITS = 6, FARTHEST = 1u << (31 - PLACE_BITS);
 constexpr int HEX = 8, SHORT = 32, TILE = 128;
-// Words of the state before the tiles' words: ticket, total, columns too far apart for keys, overlong list or row.
+// Words of the state before the tiles' words: ticket, total, rows that do not fit (1: columns too far apart for
+// keys, 2: too many columns), overlong list.
 constexpr int STATE = 4;
 
 // lists[row, 0..counts[row]] = slots that hold the node, in any order; counts and state are zero on entry. One thread per
@@ -131,7 +132,7 @@ template <bool APART> INLINE void gather(u64 rows, const u32* nodes, const u32* 
     // word, words of places are permuted by an exclusive or.
     __shared__ u32 columns[TILE][HEX * HEX + 1], places[TILE * 2 * HEX], of_warp[TILE / WARP];
     __shared__ u64 ticket, before_tile;
-    // Some list or row was too long, so every block gives up at once.
+    // Some list was too long, so every block gives up at once. Blocks of this kernel do not write the word.
     if (state[3] != 0) return;
     if (threadIdx.x == 0) ticket = atomicAdd(state, 1ull);
     __syncthreads();
@@ -179,8 +180,8 @@ template <bool APART> INLINE void gather(u64 rows, const u32* nodes, const u32* 
         }
         count++;
         // A distance too large for a key loses bits in it; the host discards the result.
-        if (distances >> (32 - PLACE_BITS) != 0) state[2] = 1;
-        if (count > SHORT) state[3] = 1;
+        if (distances >> (32 - PLACE_BITS) != 0) atomicOr(state + 2, 1ull);
+        if (count > SHORT) atomicOr(state + 2, 2ull);
 #pragma unroll
         for (int e = 0; e < HEX; e++) {
             if (u32(e) < elems) {

@@ -99,7 +99,7 @@ pub enum Error {
     },
     /// CG found a direction p with p.Ap <= 0, so the matrix is not positive definite. GMRES takes any matrix, MINRES symmetric ones.
     #[error(
-        "CG broke down at iteration {iteration}: p.Ap = {curvature:.3e} <= 0, residual {residual:.3e}; CG needs a symmetric positive definite matrix, which that of a problem without Dirichlet conditions is not; GMRES takes any, the library's MINRES symmetric ones"
+        "CG broke down at iteration {iteration}: p.Ap = {curvature:.3e} <= 0, residual {residual:.3e}; CG needs a symmetric positive definite matrix (without Dirichlet conditions it is singular), GMRES takes any, the library's MINRES symmetric ones"
     )]
     Breakdown {
         /// Iteration, 0-based.

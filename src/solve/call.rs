@@ -63,7 +63,8 @@ impl<S: CgSteps> fmt::Debug for Options<'_, S> {
     }
 }
 
-/// Solves A x = b from the given x, with memory of its own, and computes the residual of x itself by one product more. A loop of many solves by CG saves the allocation with [`cg`](super::cg()).
+/// Solves A x = b from the given x, with memory of its own, and computes the residual of x itself by one product more. A loop of many
+/// solves by CG saves the allocation with [`cg`](super::cg()).
 ///
 /// ```
 /// use minifenl::solve::{Method, Options, solve};
@@ -91,9 +92,8 @@ impl<S: CgSteps> fmt::Debug for Options<'_, S> {
 ///
 /// # Errors
 /// Those of [`cg`](super::cg()), the same for the other methods; [`Error::NotSymmetric`] if CG fails on a matrix that is not symmetric,
-/// which two products then find; [`Error::Singular`] where the residual of
-/// x is neither near the target nor below 1e-3 ||b||; [`Error::Invalid`] for [`NullSpace::Constants`] on a matrix that does not map constants to 0, which two
-/// products find at the start.
+/// which two products then find; [`Error::Singular`] where the residual of x is neither near the target nor below 1e-3 ||b||;
+/// [`Error::Invalid`] for [`NullSpace::Constants`] on a matrix that does not map constants to 0, which two products find at the start.
 pub fn solve<S: CgSteps>(
     space: &S,
     a: &dyn Operator<S>,

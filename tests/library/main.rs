@@ -14,6 +14,7 @@ mod misuse;
 mod partition;
 #[cfg(feature = "cli")]
 mod report;
+mod residuals;
 mod surfaces;
 #[allow(dead_code)]
 mod thread_ranks;

@@ -1,8 +1,10 @@
 //! Translates a module of Rust functions to CUDA C++.
 //!
 //! `#[device] mod name { ... }` marks the module's functions as `#[inline]`, since loops call them once per index, and adds
-//! `pub const CUDA: &str`, the same functions as C++ templates. A struct that implements a trait, as `Equation`, also gets `minifenl::space::DeviceText`: its name, the text, and its fields, which are
-//! f64 or arrays of f64, as numbers. A struct with `#[repr(C)]` and such fields becomes a `minifenl::space::Item` of arrays. What cannot be translated is an error of the Rust compiler at its place.
+//! `pub const CUDA: &str`, the same functions as C++ templates. A struct that implements a trait, as `Equation`, also gets
+//! `minifenl::space::DeviceText`: its name, the text, and its fields, which are f64 or arrays of f64, as numbers. A struct with
+//! `#[repr(C)]` and such fields becomes a `minifenl::space::Item` of arrays. What cannot be translated is an error of the Rust compiler
+//! at its place.
 //!
 //! | Rust | C++ |
 //! |---|---|

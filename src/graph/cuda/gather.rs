@@ -60,6 +60,8 @@ impl Builder<'_> {
 const SHORT: usize = 32;
 /// Rows per block.
 const TILE: usize = 128;
+/// What the kernels say of columns too far apart for their keys.
+const FAR: u64 = 1;
 
 /// Bytes at the peak, and those of the columns until the graph is copied; `None` where rows do not fit. The number of entries is known
 /// only at the end: 32 per row, or those of all elements.
@@ -96,9 +98,10 @@ impl Builder<'_> {
             space.launch(&GRAPH, kernel, grid, arguments)?;
             let mut numbers = [0; STATE];
             space.read(&state, &mut numbers)?;
-            let [_, total, far_columns, overlong] = numbers;
-            found = (far_columns == 0 && overlong == 0).then_some(total as usize);
-            if found.is_some() || overlong != 0 {
+            let [_, total, misfits, long_lists] = numbers;
+            found = (misfits == 0 && long_lists == 0).then_some(total as usize);
+            // Two ranges help where columns are far apart, and nothing else is wrong.
+            if misfits != FAR || long_lists != 0 {
                 break;
             }
             space.fill_bytes(&mut state, 0)?;

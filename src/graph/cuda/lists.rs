@@ -18,7 +18,7 @@ use crate::space::cuda::{Cuda, CudaArray, CudaMemory, arguments, bits_of};
 const RANKED: usize = 256;
 /// Nodes of a hexahedron, and the longest list that is sorted in registers.
 pub(super) const HEX: usize = 8;
-/// Words of the state of `short_lists`: ticket, total, overflow (a row that does not fit), overlong list. Not read here.
+/// Words of the state of `short_lists`: ticket, total, rows that do not fit, overlong list. Not read here.
 pub(super) const STATE: usize = 4;
 
 impl NodeElem<CudaMemory> {

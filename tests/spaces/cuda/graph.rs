@@ -186,7 +186,24 @@ fn columns_far_from_their_row_have_the_graphs_of_the_host() {
         let eight = vec![0, 1, 2, 3, middle, middle + 1, far, far + 1];
         check(&space, &ElemNode::new(eight, 8, (1 << 27) + 6).unwrap(), 6);
     }
-    // Rows in the upper range.
+}
+
+/// Rows of 57 columns in lists of 8 elements: many blocks find that rows do not fit, at different times.
+#[test]
+fn rows_longer_than_those_of_boxes_have_the_graphs_of_the_host() {
+    let Some(space) = gpu("rows_longer_than_those_of_boxes_have_the_graphs_of_the_host") else { return };
+    let count = 60_000u32;
+    for factor in [1, 7919] {
+        // Differences of these places occur once.
+        let elem = |e: u32| [0, 1, 4, 9, 15, 22, 32, 34].map(|place| (e + place) % count * factor % count);
+        let table = ElemNode::new((0..count).flat_map(elem).collect(), 8, count as usize).unwrap();
+        (0..5).for_each(|_| check(&space, &table, count as usize));
+    }
+}
+
+#[test]
+fn rows_far_above_their_columns_have_the_graphs_of_the_host() {
+    let Some(space) = gpu("rows_far_above_their_columns_have_the_graphs_of_the_host") else { return };
     let far = (1 << 25) + 64;
     let eight = vec![0, far, 1, far + 2, 7, far + 1, 8, far + 3, far + 3, far + 4, 9, 10, 11, 12, 13, 14];
     check(&space, &ElemNode::new(eight, 8, far as usize + 5).unwrap(), far as usize + 5);

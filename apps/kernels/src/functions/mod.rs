@@ -14,5 +14,7 @@ pub use streams::stream_functions::{Normalise, Project, Series};
 pub use tiles::tile_functions::Gram;
 pub use vectors::vector_functions::{Axpby, Centroid, Dot, Prefix, Ramp, Scale, Triad};
 
+/// Vectors of [`Gram`].
+pub const VECTORS: usize = 16;
 /// Items of a team of [`Gram`].
 pub const ITEMS_OF_TEAM: usize = tiles::tile_functions::WIDTH * tiles::tile_functions::TILES;

@@ -96,9 +96,8 @@ pub fn measure<S: Space>(run: &mut Run<'_, S>, sizes: &[usize]) -> Result<()> {
             note: String::new(),
         };
         let seconds = run.row(case, &mut vectors, &[&layer, &by_hand])?;
-        let of_native = run.report.rows.last().and_then(|row| row.native_seconds);
+        let of_native = run.report.rows.last().and_then(|row| row.native_seconds).unwrap_or(seconds);
         measure_products(run, n, &vectors)?;
-        let of_native = of_native.unwrap_or(seconds);
         // One piece of work stays on the calling thread.
         if space.threads() > 1 && n <= Threads::CHUNK {
             continue;

@@ -1,13 +1,12 @@
 //! The 16 vectors that Gram-Schmidt makes orthonormal, its counts, and how far from orthonormal they are.
 
+pub use crate::functions::VECTORS;
 use crate::functions::{Gram, ITEMS_OF_TEAM, Ramp};
 use crate::measure::difference;
 use crate::space::Space;
 use minifenl::Result;
 use minifenl::space::{Array, MemorySpace, Slice};
 
-/// Number of vectors.
-pub const VECTORS: usize = 16;
 const PAIRS: usize = VECTORS * (VECTORS - 1) / 2;
 /// Kernels of a call.
 pub const DISPATCHES: usize = 2 * VECTORS + 2 * PAIRS;

@@ -3,7 +3,7 @@
 #![allow(unsafe_code)]
 
 use super::{Native, Neighbours, Way};
-use crate::kernels::vector_set::VECTORS;
+use crate::functions::VECTORS;
 use crate::rows::Rows;
 use cudarc::driver::{result, sys};
 use minifenl::space::cuda::Architecture;

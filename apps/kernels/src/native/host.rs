@@ -1,7 +1,7 @@
 //! Loops by hand on a host: plain ones on one thread, rayon's parallel iterators on several.
 
 use super::{Native, Neighbours, Way};
-use crate::kernels::vector_set::VECTORS;
+use crate::functions::VECTORS;
 use crate::rows::Rows;
 use minifenl::space::atomic::{AtomicF64, atomic_view};
 use minifenl::space::{ExecutionSpace, Threads};

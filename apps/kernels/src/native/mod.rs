@@ -8,7 +8,7 @@ pub use cuda::DeviceLoops;
 pub use cuda::TEXT;
 pub use host::HostLoops;
 
-use crate::kernels::vector_set::VECTORS;
+use crate::functions::VECTORS;
 use crate::rows::Rows;
 use minifenl::Result;
 use minifenl::space::{ExecutionSpace, Slice};
