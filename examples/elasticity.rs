@@ -30,7 +30,12 @@ fn main() -> Result<()> {
     for corner in (0..EDGE.pow(3)).filter(|&node| at(node).iter().all(|&i| i + 1 < EDGE)) {
         let step = [1, EDGE, EDGE * EDGE];
         for [a, b, c] in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
-            table.extend([0, step[a], step[a] + step[b], step[a] + step[b] + step[c]].map(|up| corner + up));
+            let mut nodes = [0, step[a], step[a] + step[b], step[a] + step[b] + step[c]].map(|up| corner + up);
+            // Right-handed: the volume of every other path would be negative.
+            if (b + 3 - a) % 3 == 2 {
+                nodes.swap(2, 3);
+            }
+            table.extend(nodes);
         }
     }
     // 1. The graph of the nodes, and that of three dofs per node.
@@ -48,7 +53,7 @@ fn main() -> Result<()> {
         (std::array::from_fn(|r| std::array::from_fn(|s| entry(r, s))), [0.0; 12])
     });
     let (mut matrix, mut residual) = (CrsMatrix::zero(graph.crs.clone()), vec![0.0; 3 * count]);
-    Fill::<12>::new(&space, Strategy::Gather, &graph)?.assemble(&space, &kernel, &mut matrix, &mut residual)?;
+    Fill::<12>::new(&space, Strategy::default(), &graph)?.assemble(&space, &kernel, &mut matrix, &mut residual)?;
     // 3. All three displacements are given on the surface; single dofs could be.
     let exact: Vec<f64> =
         point.iter().flat_map(|x| E.map(|row| row[0] * x[0] + row[1] * x[1] + row[2] * x[2])).collect();
@@ -72,5 +77,5 @@ fn gradients(corner: [[f64; 3]; 4]) -> (f64, [[f64; 3]; 4]) {
     let cross = |p: [f64; 3], q: [f64; 3]| [[1, 2], [2, 0], [0, 1]].map(|[i, j]| p[i] * q[j] - p[j] * q[i]);
     let det: f64 = cross(b, c).iter().zip(a).map(|(n, a)| n * a).sum();
     let [b, c, d] = [cross(b, c), cross(c, a), cross(a, b)].map(|normal| normal.map(|x| x / det));
-    (det.abs() / 6.0, [[0, 1, 2].map(|i| -b[i] - c[i] - d[i]), b, c, d])
+    (det / 6.0, [[0, 1, 2].map(|i| -b[i] - c[i] - d[i]), b, c, d])
 }

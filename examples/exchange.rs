@@ -88,11 +88,11 @@ fn main() -> Result<()> {
     let (mut matrix, mut residual) = (CrsMatrix::zero(graphs[0].crs.clone()), vec![0.0; count]);
     let t = vec![[1.0]; count];
     let kernel = EquationKernel::<1, 10, 10>::new(&inside, &tables[0], cells, coord, &t)?;
-    Fill::<10>::new(&host, Strategy::Gather, &graphs[0])?.assemble(&host, &kernel, &mut matrix, &mut residual)?;
+    Fill::<10>::new(&host, Strategy::default(), &graphs[0])?.assemble(&host, &kernel, &mut matrix, &mut residual)?;
     let there = WithGiven { equation: &exchange, given: [Given::elements(&h)] };
     let kernel = EquationKernel::<1, 6, 6>::on_boundary(&there, &tables[1], &faces.elem_node, coord, &t)?;
     let both = Parts::Both(&mut matrix, &mut residual);
-    Fill::<6>::new(&host, Strategy::Gather, &graphs[1])?.assemble_parts(&host, &kernel, Sum::Into, both)?;
+    Fill::<6>::new(&host, Strategy::default(), &graphs[1])?.assemble_parts(&host, &kernel, Sum::Into, both)?;
     // 3.
     check("host", coord, &solved(&host, &graphs[0], &fixed, &mut matrix, &mut residual)?);
 

@@ -86,14 +86,14 @@ fn main() -> Result<()> {
     let (mut matrix, mut weight) = (CrsMatrix::zero(nodes.crs.clone()), vec![0.0; coord.len()]);
     let (zero, poisson) = (vec![[0.0]; coord.len()], Poisson { load: -1.0 });
     let kernel = EquationKernel::<1, 8, 8>::new(&poisson, &tables, elem_node, coord, &zero)?;
-    Fill::<8>::new(&space, Strategy::Gather, &nodes)?.assemble(&space, &kernel, &mut matrix, &mut weight)?;
+    Fill::<8>::new(&space, Strategy::default(), &nodes)?.assemble(&space, &kernel, &mut matrix, &mut weight)?;
     let total = |c: usize, of: &[[f64; 2]]| of.iter().zip(&weight).map(|(u, w)| u[c] * w).sum::<f64>();
 
     // A spot in the middle.
     let graph = nodes.with_dofs(&space, 2)?;
     let is_spot = |x: &[f64; 3]| x[..2].iter().all(|x| (x - 0.5).abs() < 0.15);
     let old: Vec<[f64; 2]> = coord.iter().map(|x| if is_spot(x) { [0.5, 0.25] } else { [1.0, 0.0] }).collect();
-    let (fill, matrix) = (Fill::new(&space, Strategy::Gather, &graph)?, CrsMatrix::zero(graph.crs.clone()));
+    let (fill, matrix) = (Fill::new(&space, Strategy::default(), &graph)?, CrsMatrix::zero(graph.crs.clone()));
     let mut problem = Step { space: &space, mesh: &mesh, tables: &tables, equation: &equation, old, fill, matrix };
     // The absolute tolerance ends steps that change little.
     let params = NewtonParams { absolute: 1e-13, ..NewtonParams::new(1e-9, 10) };

@@ -60,11 +60,11 @@ fn main() -> Result<()> {
     let triangle = EquationKernel::<1, 3, 3>::new(&poisson, &tri3, &triangles, &coord, &u)?;
     let edge = EquationKernel::<1, 2, 2>::on_boundary(&robin, &line2, &edges, &coord, &u)?;
     let (mut matrix, mut rhs) = (CrsMatrix::zero(graphs[0].crs.clone()), vec![0.0; count]);
-    Fill::<4>::new(&space, Strategy::Gather, &graphs[0])?.assemble(&space, &square, &mut matrix, &mut rhs)?;
+    Fill::<4>::new(&space, Strategy::default(), &graphs[0])?.assemble(&space, &square, &mut matrix, &mut rhs)?;
     let both = Parts::Both(&mut matrix, &mut rhs);
-    Fill::<3>::new(&space, Strategy::Gather, &graphs[1])?.assemble_parts(&space, &triangle, Sum::Into, both)?;
+    Fill::<3>::new(&space, Strategy::default(), &graphs[1])?.assemble_parts(&space, &triangle, Sum::Into, both)?;
     let both = Parts::Both(&mut matrix, &mut rhs);
-    Fill::<2>::new(&space, Strategy::Gather, &graphs[2])?.assemble_parts(&space, &edge, Sum::Into, both)?;
+    Fill::<2>::new(&space, Strategy::default(), &graphs[2])?.assemble_parts(&space, &edge, Sum::Into, both)?;
     rhs.iter_mut().for_each(|rhs| *rhs = -*rhs);
 
     // 4. u at x = 0.

@@ -85,7 +85,7 @@ fn main() -> Result<()> {
     let lambda = vec![5.0; table.elem_count()];
     let graph = graph::build(&host, table, coord.len(), graph::Strategy::default())?;
     let fixed: Vec<u8> = coord.iter().map(|x| x.iter().any(|&x| x == 0.0 || x == 1.0).into()).collect();
-    let mut fill = Fill::<27>::new(&host, Strategy::Gather, &graph)?;
+    let mut fill = Fill::<27>::new(&host, Strategy::default(), &graph)?;
     run(&host, &graph, &fixed, |matrix, u, residual| {
         let there = WithGiven { equation: &equation, given: [Given::elements(&lambda)] };
         let kernel = EquationKernel::<1, 27, 27>::with_given(&there, &tables, table, coord, u.as_chunks().0)?;

@@ -92,7 +92,7 @@ pub fn run(comm: &dyn Communicator) -> Result<()> {
     });
     let graph = graph::build(&space, elem_node, rows, graph::Strategy::default())?;
     let (mut matrix, mut residual) = (CrsMatrix::zero(graph.crs.clone()), vec![0.0; rows]);
-    let mut fill = Fill::<4>::new(&space, fill::Strategy::Gather, &graph)?;
+    let mut fill = Fill::<4>::new(&space, fill::Strategy::default(), &graph)?;
     fill.assemble(&space, &kernel, &mut matrix, &mut residual)?;
     Dirichlet::new(&space, &graph.crs, &fixed)?.apply(&space, &mut matrix, &mut residual)?;
 
@@ -129,5 +129,5 @@ fn stiffness(corner: [[f64; 3]; 4]) -> [[f64; 4]; 4] {
     let det = dot(a, cross(b, c));
     let grad = [cross(b, c), cross(c, a), cross(a, b)].map(|g| g.map(|x| x / det));
     let grad = [[0, 1, 2].map(|d| -grad[0][d] - grad[1][d] - grad[2][d]), grad[0], grad[1], grad[2]];
-    grad.map(|gi| grad.map(|gj| det.abs() / 6.0 * dot(gi, gj)))
+    grad.map(|gi| grad.map(|gj| det / 6.0 * dot(gi, gj)))
 }

@@ -55,6 +55,11 @@ fn largest_error(space: &Threads, edge: u32) -> Result<(f64, usize)> {
                 at[axis] += 1;
                 nodes.push(at[0] + edge * (at[1] + edge * at[2]));
             }
+            // Right-handed: the volume of every other path would be negative.
+            if (path[1] + 3 - path[0]) % 3 == 2 {
+                let end = nodes.len();
+                nodes.swap(end - 2, end - 1);
+            }
         }
     }
     let elem_node = ElemNode::new(nodes, 4, count)?;
@@ -77,7 +82,7 @@ fn largest_error(space: &Threads, edge: u32) -> Result<(f64, usize)> {
         (matrix, corner.map(|x| volume / 4.0 * source(x)))
     });
     let (mut matrix, mut rhs) = (CrsMatrix::zero(graph.crs.clone()), vec![0.0; count]);
-    let mut fill = Fill::<4>::new(space, fill::Strategy::Gather, &graph)?;
+    let mut fill = Fill::<4>::new(space, fill::Strategy::default(), &graph)?;
     fill.assemble(space, &kernel, &mut matrix, &mut rhs)?;
 
     // 4. The fixed values are 0, so nothing moves to the right-hand side.
@@ -103,5 +108,5 @@ fn gradients(corner: [[f64; 3]; 4]) -> (f64, [[f64; 3]; 4]) {
     let cross = |p: [f64; 3], q: [f64; 3]| [[1, 2], [2, 0], [0, 1]].map(|[i, j]| p[i] * q[j] - p[j] * q[i]);
     let det: f64 = cross(b, c).iter().zip(a).map(|(n, a)| n * a).sum();
     let [b, c, d] = [cross(b, c), cross(c, a), cross(a, b)].map(|normal| normal.map(|x| x / det));
-    (det.abs() / 6.0, [[0, 1, 2].map(|i| -b[i] - c[i] - d[i]), b, c, d])
+    (det / 6.0, [[0, 1, 2].map(|i| -b[i] - c[i] - d[i]), b, c, d])
 }

@@ -29,7 +29,7 @@ fn main() -> Result<()> {
     let segments = (0..NODES as u32 - 1).flat_map(|node| [node, node + 1]).collect();
     let elem_node = ElemNode::new(segments, 2, NODES)?;
     let graph = graph::build(&space, &elem_node, NODES, graph::Strategy::default())?;
-    let mut fill = Fill::<2>::new(&space, fill::Strategy::Gather, &graph)?;
+    let mut fill = Fill::<2>::new(&space, fill::Strategy::default(), &graph)?;
     let (mut matrix, mut rhs) = (CrsMatrix::zero(graph.crs.clone()), vec![0.0; NODES]);
     let mut work = CgWorkspace::new(&space, NODES, NODES)?;
     let params = CgParams::new(1e-12, 1000);

@@ -58,10 +58,10 @@ fn main() -> Result<()> {
     let graphs = [nodes[0].with_dofs(&space, 2)?, nodes[1].with_dofs(&space, 2)?];
     let (mut matrix, mut rhs) = (CrsMatrix::zero(graphs[0].crs.clone()), vec![0.0; 2 * count]);
     let kernel = EquationKernel::<2, 6, 12>::new(&solid, &of_bar, &bar, &coord, &u)?;
-    Fill::<12>::new(&space, Strategy::Gather, &graphs[0])?.assemble(&space, &kernel, &mut matrix, &mut rhs)?;
+    Fill::<12>::new(&space, Strategy::default(), &graphs[0])?.assemble(&space, &kernel, &mut matrix, &mut rhs)?;
     let kernel = EquationKernel::<2, 3, 6>::on_boundary(&pull, &of_end, &end.elem_node, &coord, &u)?;
     let both = Parts::Both(&mut matrix, &mut rhs);
-    Fill::<6>::new(&space, Strategy::Gather, &graphs[1])?.assemble_parts(&space, &kernel, Sum::Into, both)?;
+    Fill::<6>::new(&space, Strategy::default(), &graphs[1])?.assemble_parts(&space, &kernel, Sum::Into, both)?;
     rhs.iter_mut().for_each(|rhs| *rhs = -*rhs);
     // 3. Both sides slide.
     let fixed: Vec<u8> = coord.iter().flat_map(|&[x, y, _]| [u8::from(x == 0.0), u8::from(y == 0.0)]).collect();

@@ -18,8 +18,8 @@ use std::fmt;
 /// A result with this crate's [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// The reason why an operation failed.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+/// The reason why an operation failed. `{:?}` is the message, too: what a `main` that returns it prints.
+#[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// An array has extents other than those that the operation needs.
@@ -75,7 +75,7 @@ pub enum Error {
     },
     /// An element is folded, inverted or flat: the Jacobian determinant is not positive at some point, or cannot be shown to be.
     #[error(
-        "element {element}: the map folds it: its Jacobian determinant is {determinant:.3e} {place}; expected > 0 everywhere"
+        "element {element} is folded or inverted: its Jacobian determinant is {determinant:.3e} {place}; expected > 0 everywhere"
     )]
     Folded {
         /// Element id, global if the caller has global ids; a kernel's own table numbers its elements from 0.
@@ -120,7 +120,10 @@ pub enum Error {
         product: f64,
     },
     /// The last level of a multigrid cycle has no Cholesky factors, so a matrix is not positive definite.
-    #[error("multigrid: pivot {pivot} of the last level is {value:e}: expected a symmetric positive definite matrix")]
+    #[error(
+        "multigrid: pivot {pivot} of the last level is {value:e}: the matrix is not positive definite, or singular as without Dirichlet \
+         conditions"
+    )]
     Indefinite {
         /// Row of the last level.
         pivot: usize,
@@ -140,12 +143,14 @@ pub enum Error {
         /// Largest share of the diagonal that was added to it.
         shift: f64,
     },
-    /// CG failed, and the matrix is not symmetric.
+    /// CG failed, and the matrix or the preconditioner is not symmetric.
     #[error(
-        "CG failed on a matrix that is not symmetric: |x.Ay - y.Ax| is {departure:.1e} of ||x|| ||Ay||; GMRES and BiCGStab take such matrices"
+        "CG failed with a {what} that is not symmetric: |x.Ay - y.Ax| is {departure:.1e} of ||x|| ||Ay||; GMRES and BiCGStab take one"
     )]
     NotSymmetric {
-        /// |x.Ay - y.Ax| / max(||x|| ||Ay||, ||y|| ||Ax||) for two vectors.
+        /// "matrix" or "preconditioner".
+        what: &'static str,
+        /// |x.Ay - y.Ax| / max(||x|| ||Ay||, ||y|| ||Ax||) for two vectors, where A is the matrix or the preconditioner.
         departure: f64,
     },
     /// A method's own residual reached its target, but that of x did not.
@@ -261,6 +266,12 @@ pub enum FoldPlace {
     /// Nowhere found, but the lower bound of the determinant around this point of [0, 1]^3 is not positive.
     #[error("or more around ({}, {}, {}) of its unit cube", .0[0], .0[1], .0[2])]
     Around([f64; 3]),
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 impl Error {

@@ -12,9 +12,9 @@ pub fn exception(error: Error) -> PyErr {
             "method \"cg\" broke down at iteration {iteration}: p.Ap = {curvature:.3e} <= 0, residual {residual:.3e}; it needs a symmetric \
              positive definite A; method=\"minres\" takes any symmetric one, \"gmres\" and \"bicgstab\" any"
         ),
-        Error::NotSymmetric { departure } => format!(
-            "method \"cg\" failed, and A is not symmetric: |x.Ay - y.Ax| is {departure:.1e} of ||x|| ||Ay||; method=\"gmres\" and \
-             \"bicgstab\" take such matrices"
+        Error::NotSymmetric { what, departure } => format!(
+            "method \"cg\" failed, and the {what} is not symmetric: |x.Ay - y.Ax| is {departure:.1e} of ||x|| ||Ay||; method=\"gmres\" and \
+             \"bicgstab\" take one"
         ),
         Error::Singular { residual } => format!(
             "solve: the residual of x is {residual:.1e} of ||b||, though that of the method reached its target: A is singular or nearly so, \

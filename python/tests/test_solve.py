@@ -64,7 +64,7 @@ def test_systems_that_are_not_symmetric(method):
     b = np.ones(n)
     found = minifenl.solve(a, b, method=method, preconditioner="jacobi", rtol=1e-10)
     assert np.allclose(found.x, spsolve(a.tocsc(), b), atol=1e-7)
-    with pytest.raises(RuntimeError, match='A is not symmetric.*method="gmres" and "bicgstab"'):
+    with pytest.raises(RuntimeError, match='the matrix is not symmetric.*method="gmres" and "bicgstab"'):
         minifenl.solve(a, b, preconditioner="none", maxiter=50)
 
 

@@ -1,7 +1,7 @@
 //! The isoparametric map x(xi) = sum_m phi_m(xi) x_m: Jacobian, determinant, inverse, physical gradients.
 //!
 //! J_ab = dx_a/dxi_b; grad phi = J^-T grad_xi phi. Shapes: J and its inverse `[3, 3]`, gradients `[node, axis]`.
-//! An element of fewer dimensions has a Jacobian with columns of 0, which [`complete`] fills. A determinant <= 0 at a point means that the map folds the element there. These functions
+//! An element of fewer dimensions has a Jacobian with columns of 0, which [`complete`] fills. A determinant <= 0 at a point means that the element is folded or inverted there. These functions
 //! do not check the sign, because they run once per element and iteration; the mesh checks it once with
 //! [`fold`](super::fold).
 

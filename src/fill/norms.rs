@@ -58,7 +58,7 @@ pub fn check_elements(space: &Threads, on: FieldOn<'_, HostMemory>) -> Result<()
             }
             let place = if is_bound { "or more around" } else { "at" };
             Err(Error::Invalid(format!(
-                "element {elem} of this rank: the map folds it: its Jacobian determinant is {determinant:.3e} {place} \
+                "element {elem} of this rank is folded or inverted: its Jacobian determinant is {determinant:.3e} {place} \
                  ({x:.4}, {y:.4}, {z:.4}) of the reference element; expected > 0 everywhere"
             )))
         }
@@ -183,7 +183,7 @@ mod tests {
         assert!(of(&mesh, &field).1.max.is_nan());
         mesh.node_coord[62] = [-1.0; 3];
         let message = of(&mesh, &field).0.unwrap_err().to_string();
-        assert!(message.contains("the map folds it") && message.contains("expected > 0"), "{message}");
+        assert!(message.contains("is folded or inverted") && message.contains("expected > 0"), "{message}");
         mesh.node_coord[62][1] = f64::NAN;
         let message = of(&mesh, &field).0.unwrap_err().to_string();
         assert_eq!(message, "node_coord[62] is [-1.0, NaN, -1.0]: expected finite coordinates");

@@ -17,7 +17,7 @@ pub(super) fn check_graph(operation: &'static str, of_matrix: &CrsGraph, of_plan
         None => Ok(()),
         Some(row) => Err(Error::Invalid(format!(
             "{operation}: the matrix is on another graph: its row {row} has columns {:?}, the plan's {:?}; expected a matrix \
-             on the graph of the plan",
+             on the graph of the plan; graph::build_groups makes one graph of several element types",
             first(of_matrix.row(row)),
             first(of_plan.row(row)),
         ))),

@@ -118,7 +118,9 @@ fn stopped(deck: &Deck, error: &Error, newton: &Ended) -> String {
         Error::NotConverged { .. } => format!("{error}: it broke down, and restarts reduced the residual no further"),
         error if is_indefinite && is_solved => {
             let text = error.to_string();
-            let cause = [", ", ": expected"].iter().fold(&*text, |text, end| text.split(end).next().unwrap_or(text));
+            let cause = [", ", ": expected", ": the matrix"]
+                .iter()
+                .fold(&*text, |text, end| text.split(end).next().unwrap_or(text));
             format!(
                 "give more nodes along z, or boundary values closer together: Newton passed a Jacobian that is not positive definite ({cause})"
             )

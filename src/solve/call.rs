@@ -7,7 +7,7 @@ use super::{
 };
 use crate::blas::Collective;
 use crate::comm::Solo;
-use crate::solve::krylov::{KrylovWorkspace, Method, rough};
+use crate::solve::krylov::{KrylovWorkspace, Method, rough, symmetry_of};
 use crate::space::{Array, MemorySpace, Slice};
 use crate::sparse::Operator;
 use crate::{Error, Result};
@@ -15,6 +15,8 @@ use std::fmt;
 
 /// Departure from symmetry that is no rounding.
 const ASYMMETRIC: f64 = 1e-10;
+/// The same of a preconditioner, which may compute in f32.
+const ASYMMETRIC_INVERSE: f64 = 1e-4;
 /// ||b - A x|| / ||b|| that is no rounding, where a method's own residual is below.
 const LOST: f64 = 1e-3;
 
@@ -91,8 +93,8 @@ impl<S: CgSteps> fmt::Debug for Options<'_, S> {
 /// ```
 ///
 /// # Errors
-/// Those of [`cg`](super::cg()), the same for the other methods; [`Error::NotSymmetric`] if CG fails on a matrix that is not symmetric,
-/// which two products then find; [`Error::Singular`] where the residual of x is neither near the target nor below 1e-3 ||b||;
+/// Those of [`cg`](super::cg()), the same for the other methods; [`Error::NotSymmetric`] if CG fails and matrix or preconditioner is not symmetric,
+/// which two products with each then find; [`Error::Singular`] where the residual of x is neither near the target nor below 1e-3 ||b||;
 /// [`Error::Invalid`] for [`NullSpace::Constants`] on a matrix that does not map constants to 0, which two products find at the start.
 pub fn solve<S: CgSteps>(
     space: &S,
@@ -103,7 +105,7 @@ pub fn solve<S: CgSteps>(
 ) -> Result<SolveInfo> {
     let Options { rtol, atol, max_iterations, method, preconditioner, null_space, ranks, observe } = options;
     let params = CgParams { absolute: atol, ..CgParams::new(rtol, max_iterations) };
-    check(a, S::Memory::len(b), S::Memory::len(&*x), params)?;
+    check(a, ranks.is_alone(), [S::Memory::len(b), S::Memory::len(&*x)], params)?;
     let (mut identity, mut ignore) = (Identity, |_, _| Ok(()));
     let preconditioner: &mut dyn Preconditioner<S> = match preconditioner {
         Some(given) => given,
@@ -133,8 +135,13 @@ pub fn solve<S: CgSteps>(
 /// Most iterations between restarts, as [`Method::Gmres`] says.
 const LONGEST_RESTART: usize = 4096;
 
-/// Refuses vectors of other lengths than the operator's, and tolerances that are no numbers.
-fn check<S: CgSteps>(a: &dyn Operator<S>, b: usize, x: usize, params: CgParams) -> Result<()> {
+/// Refuses operators with ghosts on one rank, vectors of other lengths than the operator's, and tolerances that are no numbers.
+fn check<S: CgSteps>(a: &dyn Operator<S>, is_alone: bool, [b, x]: [usize; 2], params: CgParams) -> Result<()> {
+    if is_alone && a.rows() != a.columns() {
+        let expected =
+            "expected a square matrix on one rank: the graph was made for fewer rows than its elements have nodes";
+        return Err(Error::Invalid(format!("solve: A has {} rows and {} columns; {expected}", a.rows(), a.columns())));
+    }
     for (array, len) in [("b", b), ("x", x)] {
         // With or without room for ghosts.
         if ![a.rows(), a.columns()].contains(&len) {
@@ -162,14 +169,14 @@ fn by<S: CgSteps>(
     params: CgParams,
     observe: &mut dyn FnMut(usize, f64) -> Result<()>,
 ) -> Result<SolveInfo> {
-    let (operator, comm) = (system.operator, system.comm);
-    let (rows, columns) = (operator.rows(), operator.columns());
+    let (rows, columns) = (system.operator.rows(), system.operator.columns());
     let (mut info, mut work) = match method {
         Method::Cg => {
             let mut work = CgWorkspace::new(space, rows, columns)?;
-            let info = cg(space, &mut system, x, params, &mut work, observe)
-                .map_err(|error| name_asymmetry(space, operator, comm, &mut work, error))?;
-            (info, work)
+            match cg(space, &mut system, x, params, &mut work, observe) {
+                Ok(info) => (info, work),
+                Err(error) => return Err(name_asymmetry(space, &mut system, &mut work, error)),
+            }
         }
         _ => {
             // A basis beyond the limit of iterations is of no use.
@@ -192,23 +199,32 @@ fn by<S: CgSteps>(
     Err(Error::Singular { residual: found.residual / info.rhs })
 }
 
-/// Names the departure from symmetry as the reason why CG failed, if there is one far above rounding.
+/// Names the departure of matrix or preconditioner from symmetry as the reason why CG failed, if there is one far above rounding.
 fn name_asymmetry<S: CgSteps>(
     space: &S,
-    a: &dyn Operator<S>,
-    ranks: &dyn Collective<S>,
+    system: &mut LinearSystem<'_, S>,
     work: &mut CgWorkspace<S>,
     error: Error,
 ) -> Error {
     if !matches!(error, Error::NotConverged { .. } | Error::Breakdown { .. }) {
         return error;
     }
+    let LinearSystem { operator: a, ref mut preconditioner, comm, .. } = *system;
+    let n = a.rows();
     let write = |which: usize, vector: &mut Slice<S, f64>| {
-        let items = rough(which, a.rows());
-        space.copy(items.len(), S::Memory::slice(&space.upload(&items)?), vector)
+        space.copy(n, S::Memory::slice(&space.upload(&rough(which, n))?), vector)
     };
-    match symmetry(space, a, ranks, work, write) {
-        Ok(Symmetry { departure, .. }) if departure > ASYMMETRIC => Error::NotSymmetric { departure },
+    match symmetry(space, a, comm, work, write) {
+        Ok(Symmetry { departure, .. }) if departure > ASYMMETRIC => {
+            return Error::NotSymmetric { what: "matrix", departure };
+        }
+        Err(_) => return error,
+        Ok(_) => {}
+    }
+    match symmetry_of(space, n, |r, z| preconditioner.apply(space, n, r, z), comm, work, write) {
+        Ok(Symmetry { departure, .. }) if departure > ASYMMETRIC_INVERSE => {
+            Error::NotSymmetric { what: "preconditioner", departure }
+        }
         _ => error,
     }
 }

@@ -94,7 +94,10 @@ fn inverted_flat_and_broken_elements_are_named() {
         }
     }
     let error = Error::Folded { element: 3, place: FoldPlace::Point(0), determinant: -1.0 };
-    assert!(error.to_string().contains("element 3: ") && error.to_string().contains("at cubature point 0"));
+    assert!(
+        error.to_string().contains("element 3 is folded or inverted: ")
+            && error.to_string().contains("at cubature point 0")
+    );
 }
 
 #[test]

@@ -4,6 +4,7 @@ use crate::misuse::{build, line};
 use minifenl::element::equations::Poisson;
 use minifenl::element::{BasisTables, ElementType};
 use minifenl::fill::{EquationKernel, Fill, Strategy};
+use minifenl::graph;
 use minifenl::mesh::Mesh;
 use minifenl::solve::{NullSpace, Options, solve};
 use minifenl::space::Serial;
@@ -50,6 +51,17 @@ fn a_problem_without_dirichlet_conditions_is_not_solved() {
         }
     }
     assert!(lost > 0, "no recurrence left x behind");
+}
+
+/// A graph of 60 of 64 nodes, whose rows have columns that no equation determines.
+#[test]
+fn a_matrix_of_fewer_rows_than_columns_is_refused_on_one_rank() {
+    let mesh = Mesh::of_box(ElementType::Hex8, [3; 3], [1.0; 3]).unwrap();
+    let graph = graph::build(&Serial, &mesh.elem_node, 60, graph::Strategy::default()).unwrap();
+    let a = CrsMatrix::new(graph.crs.clone(), vec![1.0; graph.crs.nnz()]).unwrap();
+    let error = solve(&Serial, &a, &[1.0; 60], &mut [0.0; 64], Options::default()).unwrap_err().to_string();
+    let said = "solve: A has 60 rows and 64 columns; expected a square matrix on one rank";
+    assert!(error.starts_with(said), "{error}");
 }
 
 /// The recurrence of CG reaches tolerances that rounding denies to x.

@@ -119,17 +119,17 @@ fn folded_meshes_are_refused_by_name() {
     for (args, words) in [
         (
             "--nodes 9 --map twist:1.4",
-            "mesh.map (--map): element 130: the map folds it: its Jacobian determinant is -1.409e-4 at corner 7",
+            "mesh.map (--map): element 130 is folded or inverted: its Jacobian determinant is -1.409e-4 at corner 7",
         ),
         (
             "--nodes 3 --map twist:6.2832",
             "node 13: the map twist:6.2832 moves it to (0.5, 0.5, 1.2854), out of the box",
         ),
-        ("--nodes 9 --map bubble:6", "the map folds it"),
+        ("--nodes 9 --map bubble:6", "is folded or inverted"),
         // On an edge, between its nodes, and not at a cubature point.
         (
             "--problem elasticity --element hex20 --nodes 17x9x9 --map twist:-1.4505",
-            "folds it: its Jacobian determinant is -4.742e-5 at (-1.0000, 0.5000, 1.0000) of the reference element",
+            "folded or inverted: its Jacobian determinant is -4.742e-5 at (-1.0000, 0.5000, 1.0000) of the reference element",
         ),
         ("--nodes 9 --map bubble:40", "the map bubble:40 moves it"),
         ("--nodes 5 --size=1e-150,1e-150,1e-150", "mesh.size (--size): invalid box size [1e-150, 1e-150, 1e-150]"),

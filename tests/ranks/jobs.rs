@@ -153,7 +153,7 @@ fn the_error_falls_by_four_on_ranks() {
 #[test]
 fn failures_end_all_ranks_with_one_message_and_a_code() {
     for (code, arguments, words) in [
-        (2, &["--nodes", "9", "--map", "twist:1.4"][..], "the map folds it"),
+        (2, &["--nodes", "9", "--map", "twist:1.4"][..], "is folded or inverted"),
         (2, &["--nodes", "2"], "ranks"),
         (2, &["--nodes", "9", "--report", "/nowhere/report.json"], "/nowhere/report.json"),
         (2, &["--nodez", "9"], "--nodez"),

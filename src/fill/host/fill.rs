@@ -55,7 +55,12 @@ impl<const NN: usize> Fill<NN> {
         const NAME: &str = "Fill::new";
         let (positions, elem_node, rows) =
             (with_positions!(elem.positions(), positions => positions.len()), elem.elem_node(), crs.rows());
-        check_length(NAME, "elem_node (nodes per element)", elem_node.nodes_per_elem(), NN)?;
+        check_length(
+            NAME,
+            "elem_node (nodes per element; dofs of one after Graph::with_dofs)",
+            elem_node.nodes_per_elem(),
+            NN,
+        )?;
         check_elements(NAME, &elem, &crs)?;
         check_length(NAME, "graph (positions)", positions, elem_node.elem_count() * NN * NN)?;
         check_length(NAME, "graph (columns)", crs.columns(), elem_node.node_count())?;

@@ -129,7 +129,10 @@ fn other_shapes_are_refused() {
         Fill::<4>::new(&Serial, Strategy::Scatter, &graph).unwrap_err(),
         Fill::<2>::new(&Serial, Strategy::Scatter, &graph).unwrap_err(),
     ] {
-        assert!(refused.to_string().contains("elem_node (nodes per element)"), "{refused}");
+        assert!(
+            refused.to_string().contains("elem_node (nodes per element; dofs of one after Graph::with_dofs)"),
+            "{refused}"
+        );
     }
     let kernel = element_fn(|_| ([[0.0; 3]; 3], [0.0; 3]));
     for (strategy, name) in Strategy::ALL {

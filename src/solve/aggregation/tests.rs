@@ -210,7 +210,7 @@ fn faults_of_a_matrix_are_named() {
         }
     };
     let error = refused(&indefinite, None).to_string();
-    assert!(error.contains("expected a symmetric positive definite matrix"), "{error}");
+    assert!(error.contains("the matrix is not positive definite: a square norm"), "{error}");
     let error = refused(&|_| (), Some(NearNull::constants(719, 1).unwrap()));
     assert!(matches!(error, Error::Shape { .. }), "{error}");
 }

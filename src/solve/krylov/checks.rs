@@ -56,15 +56,26 @@ pub fn symmetry<S: CgSteps>(
     operator: &dyn Operator<S>,
     comm: &dyn Collective<S>,
     work: &mut CgWorkspace<S>,
+    write: impl FnMut(usize, &mut Slice<S, f64>) -> Result<()>,
+) -> Result<Symmetry> {
+    symmetry_of(space, operator.rows(), |x, y| operator.apply(space, x, y), comm, work, write)
+}
+
+/// [`symmetry`] of a function y = A x of n unknowns.
+pub(in crate::solve) fn symmetry_of<S: CgSteps>(
+    space: &S,
+    n: usize,
+    mut apply: impl FnMut(&mut Slice<S, f64>, &mut Slice<S, f64>) -> Result<()>,
+    comm: &dyn Collective<S>,
+    work: &mut CgWorkspace<S>,
     mut write: impl FnMut(usize, &mut Slice<S, f64>) -> Result<()>,
 ) -> Result<Symmetry> {
-    let n = operator.rows();
     let Parts { p, q, r, sums, .. } = work.parts();
     sums.stop = None;
     // q = A x; x.x, Ax.Ax, y.Ax; then with x and y exchanged.
     for which in [0, 1] {
         write(which, p)?;
-        operator.apply(space, p, q)?;
+        apply(p, q)?;
         write(1 - which, r)?;
         space.dot(n, p, p, sums, 3 * which)?;
         space.dot(n, q, q, sums, 3 * which + 1)?;

@@ -18,8 +18,8 @@ pub use cg::{
     CgDirection, CgParams, CgSlot, CgState, CgStep, CgSteps, CgVariant, CgWorkspace, FusedSlot, SingleLaunch,
     SingleVectors, cg, cg_single_launch,
 };
-pub(super) use checks::rough;
 pub use checks::{Symmetry, symmetry, true_residual};
+pub(super) use checks::{rough, symmetry_of};
 pub use distributed::{DistributedOperator, OperatorTimes};
 pub use elements::ElementOperator;
 pub use function::{OperatorFn, PreconditionerFn, operator_fn, preconditioner_fn};

@@ -63,7 +63,9 @@ pub(in crate::solve) fn largest_eigenvalue<S: Staging + Spmv, A>(
 }
 
 fn not_definite(found: f64) -> Error {
-    Error::Invalid(format!("multigrid: a square norm is {found:e}: expected a symmetric positive definite matrix"))
+    Error::Invalid(format!(
+        "multigrid: the matrix is not positive definite: a square norm with it or its diagonal is {found:e}"
+    ))
 }
 
 /// Returns the largest eigenvalue of a symmetric tridiagonal matrix by bisection on the signs of its leading minors; 0 for no rows.

@@ -144,7 +144,7 @@ fn a_size_that_fails_ends_the_sweep_and_keeps_what_was_measured() {
     let words = ["--nodes", "9", "--trials", "1", "--compare", "map=none,twist:1.5"];
     let (code, out, err) = run(&[&SWEEP[..], &words].concat());
     assert!(code == 2 && out.ends_with("\nENDED EARLY: 1 of 2 runs\n"), "{out}");
-    assert!(err.starts_with("error: nodes 9 map=twist:1.5: ") && err.contains("the map folds it"), "{err}");
+    assert!(err.starts_with("error: nodes 9 map=twist:1.5: ") && err.contains("is folded or inverted"), "{err}");
     let (code, out, err) = run(&[&SWEEP[..], &["--nodes", "9", "--trials", "1", "--cg-max", "2"]].concat());
     assert_eq!((code, err.as_str()), (3, ""), "{out}");
     assert!(support::verdict(&out).starts_with("FAIL: 1 of 1 run not verified; first 9, trial 0: CG did not"), "{out}");

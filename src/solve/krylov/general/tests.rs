@@ -7,7 +7,7 @@ use crate::solve::krylov::cg::variant_tests::{dense, random, wave};
 use crate::solve::krylov::{KrylovWorkspace, LinearSystem};
 use crate::solve::{
     CgParams, DistributedOperator, Identity, Jacobi, Method, NullSpace, Options, Preconditioner, Reason, SolveInfo,
-    solve,
+    preconditioner_fn, solve,
 };
 use crate::space::{Serial, Threads};
 use crate::sparse::{CrsGraph, CrsMatrix};
@@ -179,12 +179,28 @@ fn failures_are_typed() {
 fn cg_names_the_departure_from_symmetry_and_only_that() {
     let few = || Options { max_iterations: 8, ..tight(Method::Cg) };
     let error = run(&Serial, &convection(90, 2.1, 0.6), &wave(90, 0.7), few()).unwrap_err();
-    assert!(matches!(error, Error::NotSymmetric { departure } if departure > 0.01), "{error}");
+    assert!(matches!(error, Error::NotSymmetric { what: "matrix", departure } if departure > 0.01), "{error}");
     assert!(error.to_string().contains("GMRES") && error.is_collective());
     let error = run(&Serial, &convection(90, 2.0, 0.0), &wave(90, 0.7), few()).unwrap_err();
     assert!(matches!(error, Error::NotConverged { method: "CG", .. }), "{error}");
     let error = run(&Serial, &convection(90, -2.0, 0.0), &wave(90, 0.7), few()).unwrap_err();
     assert!(matches!(error, Error::Breakdown { .. }) && error.to_string().contains("GMRES takes any"), "{error}");
+}
+
+#[test]
+fn cg_names_a_preconditioner_that_is_not_symmetric() {
+    // An upper triangle as the inverse: CG's recurrence loses its directions.
+    let lean = |r: &[f64], z: &mut [f64]| (0..r.len()).for_each(|i| z[i] = r[i] + 0.9 * r.get(i + 1).unwrap_or(&0.0));
+    let (a, b) = (convection(90, 2.0, 0.0), wave(90, 0.7));
+    let mut upper = preconditioner_fn(lean);
+    let options = Options { max_iterations: 60, preconditioner: Some(&mut upper), ..tight(Method::Cg) };
+    let error = run(&Serial, &a, &b, options).unwrap_err();
+    assert!(matches!(error, Error::NotSymmetric { what: "preconditioner", departure } if departure > 1e-3), "{error}");
+    // One in f32 is not blamed for the iterations that lack.
+    let mut rounded = preconditioner_fn(|r, z| (0..r.len()).for_each(|i| z[i] = f64::from(0.3 * r[i] as f32)));
+    let options = Options { max_iterations: 8, preconditioner: Some(&mut rounded), ..tight(Method::Cg) };
+    let error = run(&Serial, &a, &b, options).unwrap_err();
+    assert!(matches!(error, Error::NotConverged { method: "CG", .. }), "{error}");
 }
 
 /// Solves on ranks; x is that of one rank, and so is the number of iterations but for rounding.
