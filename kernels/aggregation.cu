@@ -226,6 +226,61 @@ KERNEL __launch_bounds__(THREADS) smooth(u64 rows, u32 width, const u64* map, co
     }
 }
 
+// ---- Rows that leave a rank, and rows that came. LANES threads per row.
+
+// ends = places of the first entry of each listed row, and behind the last.
+KERNEL __launch_bounds__(THREADS) ends_of_rows(u64 rows, const u32* list, const u64* map, u64* ends) {
+    const u64 i = thread_index();
+    if (i < rows) ends[2 * i] = __ldg(map + list[i]), ends[2 * i + 1] = __ldg(map + list[i] + 1);
+}
+
+// out = the items of row i, which begin at ends[2 * i], from out_map[i] on.
+template <class T>
+INLINE void pick_rows(u64 rows, const u64* ends, const u64* out_map, const T* items, T* out) {
+    const u64 i = thread_index() / LANES;
+    if (i >= rows) return;
+    const u64 begin = __ldg(ends + 2 * i), count = __ldg(ends + 2 * i + 1) - begin, to = __ldg(out_map + i);
+    for (u64 k = threadIdx.x % LANES; k < count; k += LANES) out[to + k] = __ldg(items + begin + k);
+}
+
+KERNEL __launch_bounds__(THREADS) pick_entries(u64 rows, const u64* ends, const u64* out_map, const u32* items, u32* out) {
+    pick_rows(rows, ends, out_map, items, out);
+}
+
+KERNEL __launch_bounds__(THREADS) pick_values(u64 rows, const u64* ends, const u64* out_map, const double* items, double* out) {
+    pick_rows(rows, ends, out_map, items, out);
+}
+
+// out = offsets of rows that are those of `map`, none behind `own`, with those of more_map behind.
+KERNEL __launch_bounds__(THREADS) extend_map(u64 offsets, u64 own, const u64* map, const u64* more_map, u64* out) {
+    const u64 i = thread_index();
+    if (i < offsets) out[i] = __ldg(map + least(i, own)) + __ldg(more_map + i);
+}
+
+// out = the items of both, row by row.
+template <class T, class F>
+INLINE void extend_rows(u64 rows, u64 own, const u64* map, const u64* more_map, const T* items, const T* more, T* out, F f) {
+    const u64 i = thread_index() / LANES, lane = threadIdx.x % LANES;
+    if (i >= rows) return;
+    const u64 begin = __ldg(map + least(i, own)), count = i < own ? __ldg(map + i + 1) - begin : 0;
+    const u64 first = __ldg(more_map + i), came = __ldg(more_map + i + 1) - first, to = begin + first;
+    for (u64 k = lane; k < count; k += LANES) out[to + k] = f(__ldg(items + begin + k));
+    for (u64 k = lane; k < came; k += LANES) out[to + count + k] = more == nullptr ? T(0) : __ldg(more + first + k);
+}
+
+// Columns: groups of `width` behind the `owned` ones get the numbers `ghosts`.
+KERNEL __launch_bounds__(THREADS) extend_entries(u64 rows, u64 own, const u64* map, const u64* more_map, const u32* entries, const u32* more,
+                                                 u32 owned, u32 width, const u32* ghosts, u32* out) {
+    extend_rows(rows, own, map, more_map, entries, more, out, [&](u32 column) {
+        return column < owned ? column : __ldg(ghosts + (column - owned) / width) * width + (column - owned) % width;
+    });
+}
+
+KERNEL __launch_bounds__(THREADS) extend_values(u64 rows, u64 own, const u64* map, const u64* more_map, const double* values, const double* more,
+                                                u32 has_more, double* out) {
+    extend_rows(rows, own, map, more_map, values, has_more ? more : nullptr, out, [](double value) { return value; });
+}
+
 // ---- Diagonals
 
 // inverse = reciprocals of the diagonal; *is_bad is set where one is not positive and finite.

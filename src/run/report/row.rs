@@ -136,7 +136,7 @@ mod tests {
     #[test]
     fn a_row_has_a_value_for_each_column() {
         let mut report = crate::run::report::tests::sample();
-        report.verdict = vec!["a, \"b\"".into()];
+        report.verdict = vec!["a, \"b\"".into(), "a later reason".into()];
         report.error_max = f64::NAN;
         report.mesh.size = [1.0, 0.5, 2.5];
         let (header, row) = (Report::csv_header(), report.csv_row());

@@ -8,8 +8,8 @@
 //! Other values of A on the same graph keep P and R: a refill computes both products on their plans and has no other step. Of a small A' every
 //! rank gets all rows; P then has the columns of all ranks, and R r is gathered.
 
-use super::gathered::{Gathered, gathered_vectors};
-use super::ghost_rows::{GhostRows, Lent};
+use super::gathered::{Gathered, Lent, gathered_vectors};
+use super::ghost_rows::GhostRows;
 use super::numbering::{Columns, Numbering};
 use super::restriction::restriction;
 use super::tentative::Tentative;
@@ -80,7 +80,7 @@ impl<S: Aggregate> Coarsening<S> {
         let all = prolongator.as_ref().map_or(&p, |rows| &rows.matrix);
         let a_p = agree(comm, Spgemm::new(space, a.graph(), all.graph(), width))?;
         let (r, fine) = restriction(space, comm, &p, (&columns, &numbering, width))?;
-        let (products, all) = GhostRows::new(space, links, &fine.map, a_p.graph(), (&read, &numbering, width))?;
+        let (products, all) = GhostRows::new(space, links, &fine.map, (a_p.graph(), None), (&read, &numbering, width))?;
         let planned = || {
             let r_a_p = Spgemm::new(space, r.graph(), products.matrix.graph(), width)?;
             let coarse = (CrsMatrix::zeros_on(space, r_a_p.graph().clone())?, all.map.expand(width)?);

@@ -1,13 +1,14 @@
 //! Aggregation on a GPU: launches of `kernels/aggregation.cu`.
 
 use super::nodes::Nodes;
+use super::rows::{Extension, Picked, Rows};
 use super::tentative::{DEPENDENT, Tentative};
 use super::{Aggregate, NearNull, STRONG};
 use crate::error::check_length;
 use crate::solve::kernel_files::{AGGREGATION, ROOTS};
 use crate::space::ExecutionSpace;
-use crate::space::Item;
 use crate::space::cuda::{Argument, Cuda, CudaArray, CudaMemory, Grid, arguments};
+use crate::space::{Item, try_with_capacity};
 use crate::sparse::{ByColumn, CrsGraph, CrsMatrix, GraphOf, MatrixOf};
 use crate::{Error, GlobalOrdinal, LocalOrdinal, Result};
 use std::borrow::Cow;
@@ -162,6 +163,53 @@ impl Aggregate for Cuda {
         let arguments =
             arguments![rows.len() as u64, rows, graph.rows() as u64, graph.row_map(), graph.entries(), values];
         launch(self, "set_diagonal", rows.len(), arguments)
+    }
+
+    fn picked(&self, graph: &GraphOf<Cuda>, values: Option<&CudaArray<f64>>, list: &[LocalOrdinal]) -> Result<Picked> {
+        let (count, n) = (list.len(), list.len() as u64);
+        let mut ends = self.unfilled::<u64>(2 * count)?;
+        launch(self, "ends_of_rows", count, arguments![n, &self.upload(list)?, graph.row_map(), &mut ends])?;
+        let (mut starts, mut rows) = (try_with_capacity("rows to send", count)?, Rows::with_capacity(count, 0)?);
+        for ends in self.download(&ends)?.as_chunks::<2>().0 {
+            starts.push(ends[0]);
+            rows.row_map.push(rows.row_map[rows.row_map.len() - 1] + ends[1] - ends[0]);
+        }
+        let (offsets, total) = (self.upload(&rows.row_map)?, rows.row_map[count] as usize);
+        let mut entries = self.unfilled(total)?;
+        launch(self, "pick_entries", count * LANES, arguments![n, &ends, &offsets, graph.entries(), &mut entries])?;
+        rows.entries = self.download(&entries)?;
+        if let Some(values) = values {
+            let mut out = self.unfilled(total)?;
+            launch(self, "pick_values", count * LANES, arguments![n, &ends, &offsets, values, &mut out])?;
+            rows.values = self.download(&out)?;
+        }
+        Ok(Picked { starts, rows })
+    }
+
+    fn extended(
+        &self,
+        graph: &GraphOf<Cuda>,
+        values: Option<&CudaArray<f64>>,
+        extension: Extension,
+    ) -> Result<MatrixOf<Cuda>> {
+        let Extension { kept, columns, owned, width, ghosts, more } = extension;
+        let (rows, own, nnz) = (more.row_map.len() - 1, graph.rows(), kept + more.entries.len());
+        let (map, added, n) = (graph.row_map(), self.upload(&more.row_map)?, rows as u64);
+        let (mut row_map, mut entries) = (self.unfilled(rows + 1)?, self.unfilled(nnz)?);
+        launch(self, "extend_map", rows + 1, arguments![n + 1, own as u64, map, &added, &mut row_map])?;
+        let (came, ghosts) = (self.upload(&more.entries)?, self.upload(&ghosts)?);
+        #[rustfmt::skip]
+        let arguments = arguments![
+            n, own as u64, map, &added, graph.entries(), &came, owned as u32, width as u32, &ghosts, &mut entries,
+        ];
+        launch(self, "extend_entries", rows * LANES, arguments)?;
+        let mut all = self.zeros(nnz)?;
+        if let Some(values) = values {
+            let (has_more, came) = (u32::from(!more.values.is_empty()), self.upload(&more.values)?);
+            let arguments = arguments![n, own as u64, map, &added, values, &came, has_more, &mut all];
+            launch(self, "extend_values", rows * LANES, arguments)?;
+        }
+        Ok(CrsMatrix::from_parts(Arc::new(CrsGraph::from_parts(rows, columns, nnz, row_map, entries)), all))
     }
 
     fn take<T: Item>(&self, items: Vec<T>) -> Result<CudaArray<T>> {

@@ -5,14 +5,35 @@
 //! refresh   every rank sends its values to all, through hosts
 //! ```
 
-use super::ghost_rows::Lent;
 use super::numbering::Columns;
 use super::{Aggregate, NearNull};
 use crate::comm::{Communicator, Message, agree};
 use crate::space::{try_collect, try_push, try_reserve, try_with_capacity, try_zeroed};
-use crate::sparse::{CrsGraph, CrsMatrix, MatrixOf};
-use crate::{GlobalOrdinal, LocalOrdinal, Result};
+use crate::sparse::{CrsGraph, CrsMatrix, GraphOf, MatrixOf};
+use crate::{GlobalOrdinal, LocalOrdinal, Result, RowOffset};
+use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::Arc;
+
+/// A graph for the host to read.
+pub(super) struct Lent<'a> {
+    pub row_map: Cow<'a, [RowOffset]>,
+    pub entries: Cow<'a, [LocalOrdinal]>,
+}
+
+impl<'a> Lent<'a> {
+    pub fn new<S: Aggregate>(space: &S, graph: &'a GraphOf<S>) -> Result<Self> {
+        Ok(Lent { row_map: space.lend(graph.row_map())?, entries: space.lend(graph.entries())? })
+    }
+
+    pub fn row_range(&self, row: usize) -> Range<usize> {
+        self.row_map[row] as usize..self.row_map[row + 1] as usize
+    }
+
+    pub fn row(&self, row: usize) -> &[LocalOrdinal] {
+        &self.entries[self.row_range(row)]
+    }
+}
 
 /// This rank's rows of a matrix that every rank has.
 #[derive(Debug)]

@@ -7,12 +7,11 @@
 
 use super::Aggregate;
 use super::numbering::{Columns, Numbering};
+use super::rows::{Extension, Picked, Rows};
 use crate::comm::{Halo, Links, Map, Message, Neighbour, agree};
-use crate::space::{MemorySpace, try_push, try_reserve, try_with_capacity};
-use crate::sparse::{CrsGraph, CrsMatrix, GraphOf, MatrixOf};
+use crate::space::{Array, try_reserve, try_with_capacity};
+use crate::sparse::{CrsMatrix, GraphOf, MatrixOf};
 use crate::{Error, GlobalOrdinal, LocalOrdinal, Result, RowOffset};
-use std::borrow::Cow;
-use std::ops::Range;
 use std::sync::Arc;
 
 /// Own rows, then those of ghosts, whose columns are in the order of their owners.
@@ -22,26 +21,6 @@ pub(super) struct GhostRows<S: Aggregate> {
     halo: Option<Halo<S>>,
 }
 
-/// A graph for the host to read.
-pub(super) struct Lent<'a> {
-    pub row_map: Cow<'a, [RowOffset]>,
-    pub entries: Cow<'a, [LocalOrdinal]>,
-}
-
-impl<'a> Lent<'a> {
-    pub fn new<S: Aggregate>(space: &S, graph: &'a GraphOf<S>) -> Result<Self> {
-        Ok(Lent { row_map: space.lend(graph.row_map())?, entries: space.lend(graph.entries())? })
-    }
-
-    pub fn row_range(&self, row: usize) -> Range<usize> {
-        self.row_map[row] as usize..self.row_map[row + 1] as usize
-    }
-
-    pub fn row(&self, row: usize) -> &[LocalOrdinal] {
-        &self.entries[self.row_range(row)]
-    }
-}
-
 impl<S: Aggregate> GhostRows<S> {
     /// Plans the rows of the ghosts of `rows` for a matrix of a graph, whose columns are groups of `width` unknowns: of these, `columns`
     /// numbers those of `graph`. Returns the numbers of all columns, which keep the order of entries in own rows. Collective.
@@ -49,7 +28,7 @@ impl<S: Aggregate> GhostRows<S> {
         space: &S,
         links: &Links<'_, S>,
         rows: &Map,
-        graph: &Arc<GraphOf<S>>,
+        (graph, values): (&Arc<GraphOf<S>>, Option<&Array<S, f64>>),
         (columns, numbering, width): (&Columns, &Numbering, usize),
     ) -> Result<(Self, Columns)> {
         let comm = links.comm();
@@ -57,9 +36,14 @@ impl<S: Aggregate> GhostRows<S> {
             let matrix = CrsMatrix::zeros_on(space, graph.clone())?;
             return Ok((GhostRows { matrix, halo: None }, columns.clone()));
         }
-        let own = agree(comm, Lent::new(space, graph))?;
-        let sent = agree(comm, letters(rows, &own, columns, width))?;
-        let came = comm.send_all(sent)?;
+        let list = || {
+            let sent = || rows.neighbours().iter().map(|neighbour| &neighbour.send);
+            let mut list = try_with_capacity("rows to send", sent().map(Vec::len).sum())?;
+            sent().for_each(|rows| list.extend_from_slice(rows));
+            space.picked(graph, None, &list)
+        };
+        let picked = agree(comm, list())?;
+        let came = comm.send_all(agree(comm, letters(rows, &picked.rows, columns, width))?)?;
         let mut used = agree(comm, columns.ghosts())?;
         let found = ids_of_rows(rows, &came).and_then(|found| {
             try_reserve("ids of columns", &mut used, found.iter().map(|ids| ids.len()).sum())?;
@@ -68,15 +52,15 @@ impl<S: Aggregate> GhostRows<S> {
         });
         let found = agree(comm, found)?;
         let all = numbering.columns(comm, used)?;
-        let joined = joined(&own, &found, [columns, &all], width);
-        let (row_map, entries) = agree(comm, joined)?;
-        let map = agree(comm, map_of_entries(rows, &own, &row_map))?;
+        let more = agree(comm, rows_of_ghosts(graph.rows(), &found, &all, width))?;
+        let map = agree(comm, map_of_entries(rows, graph.nnz(), &picked, &more))?;
         let halo = agree(comm, links.halo(space, &map))?;
-        let sizes = [row_map.len() - 1, all.map.local_count() * width, entries.len()];
         let taken = || {
-            let (row_map, entries) = (space.take(row_map)?, space.take(entries)?);
-            let graph = CrsGraph::from_parts(sizes[0], sizes[1], sizes[2], row_map, entries);
-            CrsMatrix::zeros_on(space, Arc::new(graph))
+            let mut ghosts = try_with_capacity("ghosts", columns.map.ghost_count())?;
+            ghosts.extend(columns.ghosts()?.iter().map(|&id| all.local(id)));
+            let (kept, owned, columns) =
+                (graph.nnz(), columns.map.owned_count() * width, all.map.local_count() * width);
+            space.extended(graph, values, Extension { kept, columns, owned, width, ghosts, more })
         };
         Ok((GhostRows { matrix: agree(comm, taken())?, halo: Some(halo) }, all))
     }
@@ -93,9 +77,8 @@ impl<S: Aggregate> GhostRows<S> {
         if comm.size() == 1 {
             return Ok((None, columns.clone()));
         }
-        let (mut made, columns) = Self::new(space, links, rows, own.graph(), (columns, numbering, width))?;
-        let values = S::Memory::slice(own.values());
-        agree(comm, space.copy(own.graph().nnz(), values, made.matrix.parts_mut().1))?;
+        let with_values = (own.graph(), Some(own.values()));
+        let (mut made, columns) = Self::new(space, links, rows, with_values, (columns, numbering, width))?;
         agree(comm, made.refresh(space))?;
         Ok((Some(made), columns))
     }
@@ -108,16 +91,15 @@ impl<S: Aggregate> GhostRows<S> {
 }
 
 /// Rows for each neighbour: number of groups, then their ids.
-fn letters(rows: &Map, graph: &Lent<'_>, columns: &Columns, width: usize) -> Result<Vec<Message>> {
-    let mut letters = Vec::new();
+fn letters(rows: &Map, picked: &Rows, columns: &Columns, width: usize) -> Result<Vec<Message>> {
+    let (mut letters, mut next) = (Vec::new(), 0..);
     for Neighbour { rank, send, .. } in rows.neighbours().iter().filter(|neighbour| !neighbour.send.is_empty()) {
         let mut letter = Vec::new();
-        for &row in send {
-            let groups = graph.row(row as usize).iter().step_by(width);
-            try_push("columns of rows", &mut letter, groups.len() as u64)?;
-            for &column in groups {
-                try_push("columns of rows", &mut letter, columns.id(column / width as LocalOrdinal))?;
-            }
+        for row in next.by_ref().take(send.len()) {
+            let groups = picked.row(row).iter().step_by(width);
+            try_reserve("columns of rows", &mut letter, 1 + groups.len())?;
+            letter.push(groups.len() as u64);
+            letter.extend(groups.map(|&column| columns.id(column / width as LocalOrdinal)));
         }
         letters.push((*rank, letter));
     }
@@ -140,39 +122,31 @@ fn ids_of_rows<'a>(rows: &Map, came: &'a [Message]) -> Result<Vec<&'a [GlobalOrd
     Ok(found)
 }
 
-/// Row offsets and columns of own rows and of those of ghosts, with the new numbers of columns.
-fn joined(
-    graph: &Lent<'_>,
-    ghosts: &[&[GlobalOrdinal]],
-    [before, after]: [&Columns; 2],
-    width: usize,
-) -> Result<(Vec<RowOffset>, Vec<LocalOrdinal>)> {
-    let more = width * ghosts.iter().map(|ids| ids.len()).sum::<usize>();
-    let mut row_map = try_with_capacity("row offsets", graph.row_map.len() + ghosts.len())?;
-    let mut entries = try_with_capacity("columns", graph.entries.len() + more)?;
-    row_map.extend_from_slice(&graph.row_map);
-    let (owned, wide) = (before.map.owned_count(), width as LocalOrdinal);
-    let renumbered = |&column: &LocalOrdinal| match column / wide {
-        group if (group as usize) < owned => column,
-        group => after.local(before.id(group)) * wide + column % wide,
-    };
-    entries.extend(graph.entries.iter().map(renumbered));
+/// The rows of ghosts behind `own` empty ones, with the numbers of their columns.
+fn rows_of_ghosts(own: usize, ghosts: &[&[GlobalOrdinal]], columns: &Columns, width: usize) -> Result<Rows> {
+    let entries = width * ghosts.iter().map(|ids| ids.len()).sum::<usize>();
+    let (mut rows, wide) = (Rows::with_capacity(own + ghosts.len(), entries)?, width as LocalOrdinal);
+    rows.row_map.resize(own + 1, 0);
     for ids in ghosts {
-        entries.extend(ids.iter().map(|&id| after.local(id) * wide).flat_map(|first| first..first + wide));
-        row_map.push(entries.len() as RowOffset);
+        rows.entries.extend(ids.iter().map(|&id| columns.local(id) * wide).flat_map(|first| first..first + wide));
+        rows.end_row();
     }
-    Ok((row_map, entries))
+    Ok(rows)
 }
 
-/// The exchange of rows as one of entries: those of own rows are owned.
-fn map_of_entries(rows: &Map, graph: &Lent<'_>, row_map: &[RowOffset]) -> Result<Map> {
-    let mut neighbours = Vec::new();
+/// The exchange of rows as one of entries: the `own` ones of own rows are owned.
+fn map_of_entries(rows: &Map, own: usize, picked: &Picked, more: &Rows) -> Result<Map> {
+    let (mut neighbours, mut next) = (Vec::new(), 0..);
     for Neighbour { rank, send, receive } in rows.neighbours() {
-        let ranges = || send.iter().map(|&row| graph.row_range(row as usize));
-        let mut list = try_with_capacity("entries to send", ranges().map(|range| range.len()).sum())?;
-        list.extend(ranges().flatten().map(|at| at as LocalOrdinal));
-        let [start, end] = [receive.start, receive.end].map(|row| row_map[row as usize] as LocalOrdinal);
+        let sent = next.by_ref().take(send.len()).map(|row: usize| (picked.starts[row], picked.rows.row(row).len()));
+        let mut list = Vec::new();
+        for (start, len) in sent {
+            try_reserve("entries to send", &mut list, len)?;
+            list.extend((start..start + len as RowOffset).map(|at| at as LocalOrdinal));
+        }
+        let [start, end] =
+            [receive.start, receive.end].map(|row| own as LocalOrdinal + more.row_map[row as usize] as LocalOrdinal);
         neighbours.push(Neighbour { rank: *rank, send: list, receive: start..end });
     }
-    Map::new(GlobalOrdinal::MAX, graph.entries.len(), neighbours)
+    Map::new(GlobalOrdinal::MAX, own, neighbours)
 }

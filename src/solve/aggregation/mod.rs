@@ -22,6 +22,7 @@ mod near_null;
 mod nodes;
 mod numbering;
 mod restriction;
+mod rows;
 mod setup;
 mod smoothed;
 mod space;

@@ -1,13 +1,12 @@
 //! The restriction of ranks: the transpose of a prolongator whose columns are aggregates of several ranks.
 
 use super::Aggregate;
-use super::ghost_rows::Lent;
 use super::numbering::{Columns, Numbering};
+use super::rows::{Extension, Picked, Rows};
 use crate::comm::{Communicator, Message, Neighbour, agree};
-use crate::space::{try_push, try_reserve, try_with_capacity};
-use crate::sparse::{CrsGraph, CrsMatrix, MatrixOf};
-use crate::{Error, GlobalOrdinal, LocalOrdinal, Result, RowOffset};
-use std::sync::Arc;
+use crate::space::{try_collect, try_push, try_reserve, try_with_capacity};
+use crate::sparse::MatrixOf;
+use crate::{Error, GlobalOrdinal, LocalOrdinal, Result};
 
 /// An entry that another rank sent: row of R here, id of the fine row, value.
 type Entry = (usize, GlobalOrdinal, f64);
@@ -24,40 +23,34 @@ pub(super) fn restriction<S: Aggregate>(
     if comm.size() == 1 {
         return Ok((turned, fine.columns(comm, Vec::new())?));
     }
-    let lent = || Ok((Lent::new(space, turned.graph())?, space.lend(turned.values())?));
-    let (graph, values) = agree(comm, lent())?;
-    let sent = agree(comm, letters((&graph, &values), columns, fine.first(), width))?;
-    let letters = comm.send_all(sent)?;
+    let rows = columns.map.owned_count() * width;
+    let ghosts = try_collect("rows of a restriction", rows as LocalOrdinal..turned.graph().rows() as LocalOrdinal);
+    let picked = ghosts.and_then(|ghosts| space.picked(turned.graph(), Some(turned.values()), &ghosts));
+    let Picked { starts, rows: sent } = agree(comm, picked)?;
+    let letters = comm.send_all(agree(comm, letters(&sent, columns, fine.first(), width))?)?;
     let came = agree(comm, entries(&letters, numbering.first(), width))?;
     let used = came.iter().map(|&(_, id, _)| id).collect();
     let fine = fine.columns(comm, used)?;
-    let rows = columns.map.owned_count() * width;
     let taken = || {
-        let (row_map, entries, values) = joined((&graph, &values), rows, came, &fine)?;
-        let nnz = entries.len();
-        let (row_map, entries, values) = (space.take(row_map)?, space.take(entries)?, space.take(values)?);
-        let graph = CrsGraph::from_parts(rows, fine.map.local_count(), nnz, row_map, entries);
-        Ok(CrsMatrix::from_parts(Arc::new(graph), values))
+        // The rows of ghosts, which are the last ones, are left out.
+        let kept = starts.first().map_or(turned.graph().nnz(), |&start| start as usize);
+        let (columns, owned, more) = (fine.map.local_count(), turned.graph().columns(), by_rows(rows, came, &fine)?);
+        let extension = Extension { kept, columns, owned, width: 1, ghosts: Vec::new(), more };
+        space.extended(turned.graph(), Some(turned.values()), extension)
     };
     Ok((agree(comm, taken())?, fine))
 }
 
 /// Rows of ghosts for their owners, unknown by unknown: id of the group, number of entries, then fine ids and values.
-fn letters(
-    (graph, values): (&Lent<'_>, &[f64]),
-    columns: &Columns,
-    first: GlobalOrdinal,
-    width: usize,
-) -> Result<Vec<Message>> {
+fn letters(ghosts: &Rows, columns: &Columns, first: GlobalOrdinal, width: usize) -> Result<Vec<Message>> {
     let mut letters = Vec::new();
     for Neighbour { rank, receive, .. } in columns.map.neighbours() {
         let mut letter = Vec::new();
         for (group, dof) in receive.clone().flat_map(|group| (0..width).map(move |dof| (group, dof))) {
-            let row = group as usize * width + dof;
-            let range = graph.row_range(row);
-            try_reserve("rows of a restriction", &mut letter, 2 + 2 * range.len())?;
-            letter.extend([columns.id(group), range.len() as u64]);
-            let entries = graph.row(row).iter().zip(&values[range]);
+            let row = (group as usize - columns.map.owned_count()) * width + dof;
+            let entries = ghosts.row(row).iter().zip(&ghosts.values[ghosts.row_map[row] as usize..]);
+            try_reserve("rows of a restriction", &mut letter, 2 + 2 * entries.len())?;
+            letter.extend([columns.id(group), entries.len() as u64]);
             letter.extend(entries.flat_map(|(&column, value)| [first + u64::from(column), value.to_bits()]));
         }
         if !letter.is_empty() {
@@ -86,27 +79,17 @@ fn entries(letters: &[Message], first: GlobalOrdinal, width: usize) -> Result<Ve
     Ok(found)
 }
 
-/// Row offsets, columns and values of own rows with the entries that came behind their own.
-fn joined(
-    (graph, own): (&Lent<'_>, &[f64]),
-    rows: usize,
-    came: Vec<Entry>,
-    fine: &Columns,
-) -> Result<(Vec<RowOffset>, Vec<LocalOrdinal>, Vec<f64>)> {
-    let count = graph.row_map[rows] as usize + came.len();
-    let mut row_map = try_with_capacity("rows of a restriction", rows + 1)?;
-    let mut entries = try_with_capacity("columns of a restriction", count)?;
-    let mut values = try_with_capacity("values of a restriction", count)?;
-    row_map.push(0);
+/// Entries that came, as rows.
+fn by_rows(count: usize, came: Vec<Entry>, fine: &Columns) -> Result<Rows> {
+    let mut rows = Rows::with_capacity(count, came.len())?;
+    rows.values = try_with_capacity("values of a restriction", came.len())?;
     let mut came = came.into_iter().peekable();
-    for row in 0..rows {
-        entries.extend_from_slice(graph.row(row));
-        values.extend_from_slice(&own[graph.row_range(row)]);
+    for row in 0..count {
         while let Some((_, id, value)) = came.next_if(|entry| entry.0 == row) {
-            entries.push(fine.local(id) as LocalOrdinal);
-            values.push(value);
+            rows.entries.push(fine.local(id));
+            rows.values.push(value);
         }
-        row_map.push(entries.len() as RowOffset);
+        rows.end_row();
     }
-    Ok((row_map, entries, values))
+    Ok(rows)
 }

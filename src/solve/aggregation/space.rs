@@ -2,6 +2,7 @@
 
 use super::aggregates::aggregates;
 use super::nodes::Nodes;
+use super::rows::{Extension, Picked, extended, picked};
 use super::tentative::{Tentative, tentative};
 use super::{NearNull, STRONG};
 use crate::comm::Staging;
@@ -75,6 +76,24 @@ pub trait Aggregate: Staging + Spmv + MatrixAlgebra {
     /// A device's failure.
     fn set_diagonal(&self, rows: &Array<Self, LocalOrdinal>, a: &mut MatrixOf<Self>) -> Result<()>;
 
+    /// Copies rows of a graph, with the values of a matrix on it, to the host.
+    ///
+    /// # Errors
+    /// As [`nodes`](Self::nodes).
+    fn picked(&self, graph: &GraphOf<Self>, values: Option<&Array<Self, f64>>, list: &[LocalOrdinal])
+    -> Result<Picked>;
+
+    /// Returns a graph with more rows and entries, with the values of a matrix on it or 0.
+    ///
+    /// # Errors
+    /// As [`nodes`](Self::nodes).
+    fn extended(
+        &self,
+        graph: &GraphOf<Self>,
+        values: Option<&Array<Self, f64>>,
+        extension: Extension,
+    ) -> Result<MatrixOf<Self>>;
+
     /// Takes an array of the host; copies it to a device.
     ///
     /// # Errors
@@ -144,6 +163,14 @@ impl Aggregate for Threads {
             at.into_iter().for_each(|at| values[graph.row_range(row as usize).start + at] = 1.0);
         }
         Ok(())
+    }
+
+    fn picked(&self, graph: &CrsGraph, values: Option<&Vec<f64>>, list: &[LocalOrdinal]) -> Result<Picked> {
+        picked(graph, values.map(Vec::as_slice), list)
+    }
+
+    fn extended(&self, graph: &CrsGraph, values: Option<&Vec<f64>>, extension: Extension) -> Result<CrsMatrix> {
+        extended(self, graph, values.map(Vec::as_slice), extension)
     }
 
     fn take<T: Item>(&self, items: Vec<T>) -> Result<Vec<T>> {
