@@ -128,7 +128,8 @@ mod tests {
         deck.run.threads = Some(0);
         assert!(verify(&deck, &mut |_| (), &mut |_| ()).is_err());
         let check = |found| Check { name: String::new(), found, expected: 2.0, bound: 1.0, is_optional: true };
-        assert!(!check(Ok(f64::NAN)).passed() && !check(Ok(3.5)).passed() && check(Ok(1.0)).passed());
+        assert!(!check(Ok(f64::NAN)).passed() && check(Ok(1.0)).passed() && check(Ok(3.0)).passed());
+        assert!(!check(Ok(3.5)).passed() && !check(Ok(0.5)).passed() && !check(Ok(-9.0)).passed());
         let refused = Check { is_optional: false, ..check(Err(Error::Invalid(String::new()))) };
         assert!(!refused.skipped() && !refused.passed());
         assert!(check(Err(Error::Invalid(String::new()))).skipped() && !check(Ok(2.0)).skipped());

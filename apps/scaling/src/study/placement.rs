@@ -111,6 +111,8 @@ mod tests {
         assert_eq!((bound.hosts, bound.binding, bound.oversubscribed), (2, "unbound", None));
         let bound = of(&[(0, 0, "a", "0"), (1, 1, "a", "1")], 1);
         assert_eq!((bound.hosts, bound.binding, bound.oversubscribed), (1, "bound", None));
+        // The last host does not speak for the first.
+        assert_eq!(of(&[(0, 1, "a", "0-1"), (2, 2, "b", "0"), (3, 3, "b", "1")], 1).binding, "unbound");
         let four = of(&[(0, 3, "a", "0-1")], 1);
         assert_eq!(
             (four.binding, four.oversubscribed.as_deref()),

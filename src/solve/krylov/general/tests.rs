@@ -188,6 +188,35 @@ fn cg_names_the_departure_from_symmetry_and_only_that() {
 }
 
 #[test]
+fn residuals_of_minres_are_those_of_x_at_every_step() {
+    // Indefinite: eigenvalues between -1 and 3.
+    let (a, b) = (convection(90, 1.0, 0.0), wave(90, 0.7));
+    for steps in 1..30 {
+        let mut x = vec![0.0; 90];
+        let scale = |r: &[f64], z: &mut [f64]| (0..90).for_each(|i| z[i] = r[i] * (1.5 + (i as f64).sin()));
+        let preconditioner: &mut dyn Preconditioner<Threads> = &mut preconditioner_fn(scale);
+        let mut seen = Vec::new();
+        let mut observe = |iteration, norm| {
+            seen.push((iteration, norm));
+            Ok(())
+        };
+        let options = Options {
+            preconditioner: Some(preconditioner),
+            max_iterations: steps,
+            observe: Some(&mut observe),
+            ..Options { rtol: 1e-14, ..tight(Method::MinRes) }
+        };
+        solve(&Serial, &a, &b, &mut x, options).unwrap_err();
+        // That of the recurrence, before any of x itself.
+        let residual = seen.iter().find(|(iteration, _)| *iteration == steps).unwrap().1;
+        let row = |i: usize| a.graph().row(i).iter().zip(&a.values()[a.graph().row_range(i)]);
+        let rest = |i: usize| b[i] - row(i).map(|(&j, value)| value * x[j as usize]).sum::<f64>();
+        let own = (0..90).map(|i| rest(i).powi(2)).sum::<f64>().sqrt();
+        assert!((residual - own).abs() < 1e-9 * own, "{steps}: {residual}, of x {own}");
+    }
+}
+
+#[test]
 fn cg_names_a_preconditioner_that_is_not_symmetric() {
     // An upper triangle as the inverse: CG's recurrence loses its directions.
     let lean = |r: &[f64], z: &mut [f64]| (0..r.len()).for_each(|i| z[i] = r[i] + 0.9 * r.get(i + 1).unwrap_or(&0.0));
