@@ -55,9 +55,8 @@ KERNEL __launch_bounds__(THREADS) lower_halves(u64 n, const u64* keys, u32* lowe
 // element].
 constexpr u32 PLACE_BITS = 6, FARTHEST = 1u << (31 - PLACE_BITS);
 constexpr int HEX = 8, SHORT = 32, TILE = 128;
-// Words of the state before the tiles' words: ticket, total, rows that do not fit (1: columns too far apart for
-// keys, 2: too many columns), overlong list.
-constexpr int STATE = 4;
+// Words of the state before the tiles' words: ticket, total, rows that do not fit, overlong list, columns too far apart for one range of keys.
+constexpr int STATE = 5;
 
 // lists[row, 0..counts[row]] = slots that hold the node, in any order; counts and state are zero on entry. One thread per
 // element. The kernel is bound by atomic additions that return a value. Neighbouring elements in a line along x share four
@@ -69,7 +68,17 @@ KERNEL __launch_bounds__(THREADS) short_lists(u64 elems, u64 rows, const u32* no
     const u64 elem = thread_index();
     const u32 lane = lane_index();
     u32 own[HEX];
-    if (elem < elems) load_hex(nodes, elem, own);
+    if (elem < elems) {
+        load_hex(nodes, elem, own);
+        u32 low = own[0], high = own[0];
+#pragma unroll
+        for (int m = 1; m < HEX; m++) low = least(low, own[m]), high = most(high, own[m]);
+        bool is_far = false;
+#pragma unroll
+        for (int m = 0; m < HEX; m++) is_far |= own[m] < rows && (high - own[m] >= FARTHEST || own[m] - low > FARTHEST);
+        // No atomic: all threads write the same value.
+        if (is_far) state[4] = 1;
+    }
 #pragma unroll
     for (int m = 0; m < HEX; m++)
         if (elem >= elems || own[m] >= rows) own[m] = NONE;
@@ -166,7 +175,7 @@ template <bool APART> INLINE void gather(u64 rows, const u32* nodes, const u32* 
             u32 distance = key[k] - low;
             if (APART && distance >= FARTHEST) distance = FARTHEST + (key[k] - high);
             key[k] = distance << PLACE_BITS | u32(k);
-            distances |= distance;
+            if (APART) distances |= distance;
         }
         sorting_network<0, HEX * HEX>(key);
         u32* column = columns[threadIdx.x];
@@ -179,9 +188,8 @@ template <bool APART> INLINE void gather(u64 rows, const u32* nodes, const u32* 
             ((u8*)places)[key[k] % (HEX * HEX) ^ mine] = u8(count);
         }
         count++;
-        // A distance too large for a key loses bits in it; the host discards the result.
-        if (distances >> (32 - PLACE_BITS) != 0) atomicOr(state + 2, 1ull);
-        if (count > SHORT) atomicOr(state + 2, 2ull);
+        // A distance too large for a key, in a third range, loses bits in it; the host discards the result. All threads write the same value.
+        if (distances >> (32 - PLACE_BITS) != 0 || count > SHORT) state[2] = 1;
 #pragma unroll
         for (int e = 0; e < HEX; e++) {
             if (u32(e) < elems) {

@@ -9,7 +9,7 @@
 //! The first kernel stores each slot in its node's list of 8 places; an atomic counter gives the place. The second
 //! kernel sorts the 64 gathered nodes of a row in the registers of one thread. Each key carries its place, so one sort
 //! yields the unique columns and the element graph. A key holds distances below 2^25 nodes; where columns are farther, as those of
-//! nodes at the border of a large part, a second kernel takes each row's columns as two ranges. Row offsets come from a decoupled
+//! nodes at the border of a large part, another kernel takes each row's columns as two ranges; the first kernel finds that out. Row offsets come from a decoupled
 //! look-back over the preceding tiles.
 //!
 //! Bytes per node of a box: 32 written and read for the lists, 8 times 32 gathered through the caches, 128 written for
@@ -60,8 +60,8 @@ impl Builder<'_> {
 const SHORT: usize = 32;
 /// Rows per block.
 const TILE: usize = 128;
-/// What the kernels say of columns too far apart for their keys.
-const FAR: u64 = 1;
+/// Distance of a column from its row that keys of one range do not hold.
+const FARTHEST: usize = 1 << 25;
 
 /// Bytes at the peak, and those of the columns until the graph is copied; `None` where rows do not fit. The number of entries is known
 /// only at the end: 32 per row, or those of all elements.
@@ -89,27 +89,24 @@ impl Builder<'_> {
         if rows < self.elem_node.node_count() {
             space.fill_bytes(&mut positions, u8::MAX)?;
         }
-        let mut found = None;
-        for kernel in ["gather_rows", "gather_rows_apart"] {
-            let (count, nodes, grid) = (rows as u64, self.nodes, Grid::new(tiles, TILE as u32));
-            #[rustfmt::skip]
-            let arguments =
-                arguments![count, nodes, &counts, &lists, &mut row_map, &mut entries, &mut positions, &mut state];
-            space.launch(&GRAPH, kernel, grid, arguments)?;
-            let mut numbers = [0; STATE];
+        let mut numbers = [0; STATE];
+        // Small graphs do not wait for the answer.
+        if self.elem_node.node_count() > FARTHEST {
             space.read(&state, &mut numbers)?;
-            let [_, total, misfits, long_lists] = numbers;
-            found = (misfits == 0 && long_lists == 0).then_some(total as usize);
-            // Two ranges help where columns are far apart, and nothing else is wrong.
-            if misfits != FAR || long_lists != 0 {
-                break;
-            }
-            space.fill_bytes(&mut state, 0)?;
         }
-        let Some(total) = found else {
+        let kernel = if numbers[4] == 0 { "gather_rows" } else { "gather_rows_apart" };
+        let (count, nodes, grid) = (rows as u64, self.nodes, Grid::new(tiles, TILE as u32));
+        #[rustfmt::skip]
+        let arguments =
+            arguments![count, nodes, &counts, &lists, &mut row_map, &mut entries, &mut positions, &mut state];
+        space.launch(&GRAPH, kernel, grid, arguments)?;
+        space.read(&state, &mut numbers)?;
+        let [_, total, misfits, long_lists, _] = numbers;
+        if misfits != 0 || long_lists != 0 {
             times.mark(step::LISTS);
             return Ok(None);
-        };
+        }
+        let total = total as usize;
         times.mark(step::COLUMNS);
         entries.truncate(total);
         let crs = CrsGraph::from_parts(rows, self.elem_node.node_count(), total, row_map, entries);
