@@ -1,5 +1,5 @@
 // Smoothed aggregation of a matrix in CRS with `dofs` unknowns per node; launched by src/solve/aggregation/cuda.rs. Twins of nodes.rs,
-// aggregates.rs, tentative.rs and space.rs there.
+// aggregates.rs, tentative.rs, rows.rs and space.rs there.
 
 constexpr int THREADS = 256;
 constexpr u32 NONE = 0xffffffffu;
@@ -226,7 +226,7 @@ KERNEL __launch_bounds__(THREADS) smooth(u64 rows, u32 width, const u64* map, co
     }
 }
 
-// ---- Rows that leave a rank, and rows that came. LANES threads per row.
+// ---- Rows sent and rows received. Items are copied by LANES threads per row.
 
 // ends = places of the first entry of each listed row, and behind the last.
 KERNEL __launch_bounds__(THREADS) ends_of_rows(u64 rows, const u32* list, const u64* map, u64* ends) {
@@ -251,7 +251,7 @@ KERNEL __launch_bounds__(THREADS) pick_values(u64 rows, const u64* ends, const u
     pick_rows(rows, ends, out_map, items, out);
 }
 
-// out = offsets of rows that are those of `map`, none behind `own`, with those of more_map behind.
+// out = sums of the offsets of `map`, without a row after `own`, and of more_map.
 KERNEL __launch_bounds__(THREADS) extend_map(u64 offsets, u64 own, const u64* map, const u64* more_map, u64* out) {
     const u64 i = thread_index();
     if (i < offsets) out[i] = __ldg(map + least(i, own)) + __ldg(more_map + i);
@@ -272,7 +272,8 @@ INLINE void extend_rows(u64 rows, u64 own, const u64* map, const u64* more_map, 
 KERNEL __launch_bounds__(THREADS) extend_entries(u64 rows, u64 own, const u64* map, const u64* more_map, const u32* entries, const u32* more,
                                                  u32 owned, u32 width, const u32* ghosts, u32* out) {
     extend_rows(rows, own, map, more_map, entries, more, out, [&](u32 column) {
-        return column < owned ? column : __ldg(ghosts + (column - owned) / width) * width + (column - owned) % width;
+        // `owned` is a multiple of `width`.
+        return column < owned ? column : __ldg(ghosts + (column - owned) / width) * width + column % width;
     });
 }
 

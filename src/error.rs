@@ -145,7 +145,7 @@ pub enum Error {
     },
     /// CG failed, and the matrix or the preconditioner is not symmetric.
     #[error(
-        "CG failed with a {what} that is not symmetric: |x.Ay - y.Ax| is {departure:.1e} of ||x|| ||Ay||; GMRES and BiCGStab take one"
+        "CG failed with a {what} that is not symmetric: |x.Ay - y.Ax| is {departure:.1e} of ||x|| ||Ay||; GMRES and BiCGStab accept it"
     )]
     NotSymmetric {
         /// "matrix" or "preconditioner".

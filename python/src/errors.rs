@@ -14,7 +14,7 @@ pub fn exception(error: Error) -> PyErr {
         ),
         Error::NotSymmetric { what, departure } => format!(
             "method \"cg\" failed, and the {what} is not symmetric: |x.Ay - y.Ax| is {departure:.1e} of ||x|| ||Ay||; method=\"gmres\" and \
-             \"bicgstab\" take one"
+             \"bicgstab\" accept it"
         ),
         Error::Singular { residual } => format!(
             "solve: the residual of x is {residual:.1e} of ||b||, though that of the method reached its target: A is singular or nearly so, \

@@ -117,10 +117,13 @@ fn stopped(deck: &Deck, error: &Error, newton: &Ended) -> String {
         // GMRES and BiCGStab start again from their last x, and give up where that brings nothing.
         Error::NotConverged { .. } => format!("{error}: it broke down, and restarts reduced the residual no further"),
         error if is_indefinite && is_solved => {
-            let text = error.to_string();
-            let cause = [", ", ": expected", ": the matrix"]
-                .iter()
-                .fold(&*text, |text, end| text.split(end).next().unwrap_or(text));
+            let text = match error {
+                Error::Indefinite { pivot, value } => {
+                    format!("multigrid: pivot {pivot} of the last level is {value:e}")
+                }
+                error => error.to_string(),
+            };
+            let cause = [", ", ": expected"].iter().fold(&*text, |text, end| text.split(end).next().unwrap_or(text));
             format!(
                 "give more nodes along z, or boundary values closer together: Newton passed a Jacobian that is not positive definite ({cause})"
             )

@@ -117,7 +117,7 @@ pub fn solve<S: CgSteps>(
     };
     let mut system = LinearSystem { operator: a, preconditioner, comm: ranks, rhs: b };
     if null_space == NullSpace::Trivial {
-        return by(method, space, system, x, params, observe);
+        return by(method, space, (system, true), x, params, observe);
     }
     let n = a.rows();
     let (mut mean, mut projected): (_, Array<S, f64>) = (Mean::new(space, n, a.columns(), ranks)?, space.zeros(n)?);
@@ -127,7 +127,8 @@ pub fn solve<S: CgSteps>(
     mean.remove(space, n, rhs)?;
     let mut projected = Projected { inner: system.preconditioner, mean: &mut mean };
     (system.preconditioner, system.rhs) = (&mut projected, rhs);
-    let info = by(method, space, system, x, params, observe)?;
+    // The projected preconditioner is symmetric on vectors of mean 0 only.
+    let info = by(method, space, (system, false), x, params, observe)?;
     mean.remove(space, n, x)?;
     Ok(info)
 }
@@ -160,11 +161,11 @@ fn check<S: CgSteps>(a: &dyn Operator<S>, is_alone: bool, [b, x]: [usize; 2], pa
     Ok(())
 }
 
-/// Solves by a method.
+/// Solves by a method. A preconditioner that is not symmetric is named as the reason of a failure if `is_whole`.
 fn by<S: CgSteps>(
     method: Method,
     space: &S,
-    mut system: LinearSystem<'_, S>,
+    (mut system, is_whole): (LinearSystem<'_, S>, bool),
     x: &mut Slice<S, f64>,
     params: CgParams,
     observe: &mut dyn FnMut(usize, f64) -> Result<()>,
@@ -175,7 +176,7 @@ fn by<S: CgSteps>(
             let mut work = CgWorkspace::new(space, rows, columns)?;
             match cg(space, &mut system, x, params, &mut work, observe) {
                 Ok(info) => (info, work),
-                Err(error) => return Err(name_asymmetry(space, &mut system, &mut work, error)),
+                Err(error) => return Err(name_asymmetry(space, (&mut system, is_whole), &mut work, error)),
             }
         }
         _ => {
@@ -202,7 +203,7 @@ fn by<S: CgSteps>(
 /// Names the departure of matrix or preconditioner from symmetry as the reason why CG failed, if there is one far above rounding.
 fn name_asymmetry<S: CgSteps>(
     space: &S,
-    system: &mut LinearSystem<'_, S>,
+    (system, is_whole): (&mut LinearSystem<'_, S>, bool),
     work: &mut CgWorkspace<S>,
     error: Error,
 ) -> Error {
@@ -218,8 +219,8 @@ fn name_asymmetry<S: CgSteps>(
         Ok(Symmetry { departure, .. }) if departure > ASYMMETRIC => {
             return Error::NotSymmetric { what: "matrix", departure };
         }
-        Err(_) => return error,
-        Ok(_) => {}
+        Ok(_) if is_whole => {}
+        _ => return error,
     }
     match symmetry_of(space, n, |r, z| preconditioner.apply(space, n, r, z), comm, work, write) {
         Ok(Symmetry { departure, .. }) if departure > ASYMMETRIC_INVERSE => {

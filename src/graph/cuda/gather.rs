@@ -9,7 +9,7 @@
 //! The first kernel stores each slot in its node's list of 8 places; an atomic counter gives the place. The second
 //! kernel sorts the 64 gathered nodes of a row in the registers of one thread. Each key carries its place, so one sort
 //! yields the unique columns and the element graph. A key holds distances below 2^25 nodes; where columns are farther, as those of
-//! nodes at the border of a large part, another kernel takes each row's columns as two ranges; the first kernel finds that out. Row offsets come from a decoupled
+//! nodes at the border of a large part, another kernel takes each row's columns as two ranges. The first kernel decides which. Row offsets come from a decoupled
 //! look-back over the preceding tiles.
 //!
 //! Bytes per node of a box: 32 written and read for the lists, 8 times 32 gathered through the caches, 128 written for
@@ -60,7 +60,7 @@ impl Builder<'_> {
 const SHORT: usize = 32;
 /// Rows per block.
 const TILE: usize = 128;
-/// Distance of a column from its row that keys of one range do not hold.
+/// Smallest distance between a row and a column that a key of one range cannot hold, as in the kernel.
 const FARTHEST: usize = 1 << 25;
 
 /// Bytes at the peak, and those of the columns until the graph is copied; `None` where rows do not fit. The number of entries is known
@@ -94,7 +94,8 @@ impl Builder<'_> {
         if self.elem_node.node_count() > FARTHEST {
             space.read(&state, &mut numbers)?;
         }
-        let kernel = if numbers[4] == 0 { "gather_rows" } else { "gather_rows_apart" };
+        let [.., is_far] = numbers;
+        let kernel = if is_far == 0 { "gather_rows" } else { "gather_rows_apart" };
         let (count, nodes, grid) = (rows as u64, self.nodes, Grid::new(tiles, TILE as u32));
         #[rustfmt::skip]
         let arguments =

@@ -18,7 +18,8 @@ use crate::space::cuda::{Cuda, CudaArray, CudaMemory, arguments, bits_of};
 const RANKED: usize = 256;
 /// Nodes of a hexahedron, and the longest list that is sorted in registers.
 pub(super) const HEX: usize = 8;
-/// Words of the state of `short_lists`: ticket, total, rows that do not fit, overlong list, columns far apart. Not read here.
+/// Words of the state of `short_lists`, as in `kernels/graph.cu`: ticket, total, rows that do not fit, overlong list, columns far apart.
+/// Not read here.
 pub(super) const STATE: usize = 5;
 
 impl NodeElem<CudaMemory> {

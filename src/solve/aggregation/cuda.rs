@@ -1,7 +1,7 @@
 //! Aggregation on a GPU: launches of `kernels/aggregation.cu`.
 
 use super::nodes::Nodes;
-use super::rows::{Extension, Picked, Rows};
+use super::rows::{Extension, RowCopies, RowLists};
 use super::tentative::{DEPENDENT, Tentative};
 use super::{Aggregate, NearNull, STRONG};
 use crate::error::check_length;
@@ -165,11 +165,16 @@ impl Aggregate for Cuda {
         launch(self, "set_diagonal", rows.len(), arguments)
     }
 
-    fn picked(&self, graph: &GraphOf<Cuda>, values: Option<&CudaArray<f64>>, list: &[LocalOrdinal]) -> Result<Picked> {
+    fn picked(
+        &self,
+        graph: &GraphOf<Cuda>,
+        values: Option<&CudaArray<f64>>,
+        list: &[LocalOrdinal],
+    ) -> Result<RowCopies> {
         let (count, n) = (list.len(), list.len() as u64);
         let mut ends = self.unfilled::<u64>(2 * count)?;
         launch(self, "ends_of_rows", count, arguments![n, &self.upload(list)?, graph.row_map(), &mut ends])?;
-        let (mut starts, mut rows) = (try_with_capacity("rows to send", count)?, Rows::with_capacity(count, 0)?);
+        let (mut starts, mut rows) = (try_with_capacity("rows to send", count)?, RowLists::with_capacity(count, 0)?);
         for ends in self.download(&ends)?.as_chunks::<2>().0 {
             starts.push(ends[0]);
             rows.row_map.push(rows.row_map[rows.row_map.len() - 1] + ends[1] - ends[0]);
@@ -183,7 +188,7 @@ impl Aggregate for Cuda {
             launch(self, "pick_values", count * LANES, arguments![n, &ends, &offsets, values, &mut out])?;
             rows.values = self.download(&out)?;
         }
-        Ok(Picked { starts, rows })
+        Ok(RowCopies { starts, rows })
     }
 
     fn extended(
@@ -203,7 +208,7 @@ impl Aggregate for Cuda {
             n, own as u64, map, &added, graph.entries(), &came, owned as u32, width as u32, &ghosts, &mut entries,
         ];
         launch(self, "extend_entries", rows * LANES, arguments)?;
-        let mut all = self.zeros(nnz)?;
+        let mut all = if values.is_some() { self.unfilled(nnz)? } else { self.zeros(nnz)? };
         if let Some(values) = values {
             let (has_more, came) = (u32::from(!more.values.is_empty()), self.upload(&more.values)?);
             let arguments = arguments![n, own as u64, map, &added, values, &came, has_more, &mut all];

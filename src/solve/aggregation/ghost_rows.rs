@@ -7,8 +7,8 @@
 
 use super::Aggregate;
 use super::numbering::{Columns, Numbering};
-use super::rows::{Extension, Picked, Rows};
-use crate::comm::{Halo, Links, Map, Message, Neighbour, agree};
+use super::rows::{Extension, RowCopies, RowLists};
+use crate::comm::{Halo, Links, Map, Message, Neighbour, agree, local};
 use crate::space::{Array, try_reserve, try_with_capacity};
 use crate::sparse::{CrsMatrix, GraphOf, MatrixOf};
 use crate::{Error, GlobalOrdinal, LocalOrdinal, Result, RowOffset};
@@ -91,7 +91,7 @@ impl<S: Aggregate> GhostRows<S> {
 }
 
 /// Rows for each neighbour: number of groups, then their ids.
-fn letters(rows: &Map, picked: &Rows, columns: &Columns, width: usize) -> Result<Vec<Message>> {
+fn letters(rows: &Map, picked: &RowLists, columns: &Columns, width: usize) -> Result<Vec<Message>> {
     let (mut letters, mut next) = (Vec::new(), 0..);
     for Neighbour { rank, send, .. } in rows.neighbours().iter().filter(|neighbour| !neighbour.send.is_empty()) {
         let mut letter = Vec::new();
@@ -123,9 +123,9 @@ fn ids_of_rows<'a>(rows: &Map, came: &'a [Message]) -> Result<Vec<&'a [GlobalOrd
 }
 
 /// The rows of ghosts behind `own` empty ones, with the numbers of their columns.
-fn rows_of_ghosts(own: usize, ghosts: &[&[GlobalOrdinal]], columns: &Columns, width: usize) -> Result<Rows> {
+fn rows_of_ghosts(own: usize, ghosts: &[&[GlobalOrdinal]], columns: &Columns, width: usize) -> Result<RowLists> {
     let entries = width * ghosts.iter().map(|ids| ids.len()).sum::<usize>();
-    let (mut rows, wide) = (Rows::with_capacity(own + ghosts.len(), entries)?, width as LocalOrdinal);
+    let (mut rows, wide) = (RowLists::with_capacity(own + ghosts.len(), entries)?, width as LocalOrdinal);
     rows.row_map.resize(own + 1, 0);
     for ids in ghosts {
         rows.entries.extend(ids.iter().map(|&id| columns.local(id) * wide).flat_map(|first| first..first + wide));
@@ -135,7 +135,7 @@ fn rows_of_ghosts(own: usize, ghosts: &[&[GlobalOrdinal]], columns: &Columns, wi
 }
 
 /// The exchange of rows as one of entries: the `own` ones of own rows are owned.
-fn map_of_entries(rows: &Map, own: usize, picked: &Picked, more: &Rows) -> Result<Map> {
+fn map_of_entries(rows: &Map, own: usize, picked: &RowCopies, more: &RowLists) -> Result<Map> {
     let (mut neighbours, mut next) = (Vec::new(), 0..);
     for Neighbour { rank, send, receive } in rows.neighbours() {
         let sent = next.by_ref().take(send.len()).map(|row: usize| (picked.starts[row], picked.rows.row(row).len()));
@@ -144,9 +144,8 @@ fn map_of_entries(rows: &Map, own: usize, picked: &Picked, more: &Rows) -> Resul
             try_reserve("entries to send", &mut list, len)?;
             list.extend((start..start + len as RowOffset).map(|at| at as LocalOrdinal));
         }
-        let [start, end] =
-            [receive.start, receive.end].map(|row| own as LocalOrdinal + more.row_map[row as usize] as LocalOrdinal);
-        neighbours.push(Neighbour { rank: *rank, send: list, receive: start..end });
+        let [start, end] = [receive.start, receive.end].map(|row| local(own + more.row_map[row as usize] as usize));
+        neighbours.push(Neighbour { rank: *rank, send: list, receive: start?..end? });
     }
     Map::new(GlobalOrdinal::MAX, own, neighbours)
 }

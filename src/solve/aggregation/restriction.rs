@@ -2,7 +2,7 @@
 
 use super::Aggregate;
 use super::numbering::{Columns, Numbering};
-use super::rows::{Extension, Picked, Rows};
+use super::rows::{Extension, RowCopies, RowLists};
 use crate::comm::{Communicator, Message, Neighbour, agree};
 use crate::space::{try_collect, try_push, try_reserve, try_with_capacity};
 use crate::sparse::MatrixOf;
@@ -26,7 +26,7 @@ pub(super) fn restriction<S: Aggregate>(
     let rows = columns.map.owned_count() * width;
     let ghosts = try_collect("rows of a restriction", rows as LocalOrdinal..turned.graph().rows() as LocalOrdinal);
     let picked = ghosts.and_then(|ghosts| space.picked(turned.graph(), Some(turned.values()), &ghosts));
-    let Picked { starts, rows: sent } = agree(comm, picked)?;
+    let RowCopies { starts, rows: sent } = agree(comm, picked)?;
     let letters = comm.send_all(agree(comm, letters(&sent, columns, fine.first(), width))?)?;
     let came = agree(comm, entries(&letters, numbering.first(), width))?;
     let used = came.iter().map(|&(_, id, _)| id).collect();
@@ -42,7 +42,7 @@ pub(super) fn restriction<S: Aggregate>(
 }
 
 /// Rows of ghosts for their owners, unknown by unknown: id of the group, number of entries, then fine ids and values.
-fn letters(ghosts: &Rows, columns: &Columns, first: GlobalOrdinal, width: usize) -> Result<Vec<Message>> {
+fn letters(ghosts: &RowLists, columns: &Columns, first: GlobalOrdinal, width: usize) -> Result<Vec<Message>> {
     let mut letters = Vec::new();
     for Neighbour { rank, receive, .. } in columns.map.neighbours() {
         let mut letter = Vec::new();
@@ -80,8 +80,8 @@ fn entries(letters: &[Message], first: GlobalOrdinal, width: usize) -> Result<Ve
 }
 
 /// Entries that came, as rows.
-fn by_rows(count: usize, came: Vec<Entry>, fine: &Columns) -> Result<Rows> {
-    let mut rows = Rows::with_capacity(count, came.len())?;
+fn by_rows(count: usize, came: Vec<Entry>, fine: &Columns) -> Result<RowLists> {
+    let mut rows = RowLists::with_capacity(count, came.len())?;
     rows.values = try_with_capacity("values of a restriction", came.len())?;
     let mut came = came.into_iter().peekable();
     for row in 0..count {

@@ -1,4 +1,5 @@
-//! Rows of a matrix that leave a rank, and rows that came, which a space adds to those of a graph where it lies.
+//! Rows of a matrix that leave a rank, and rows that came, which a space adds to those of a graph where it lies. Twin of
+//! the kernels `pick_*` and `extend_*`.
 
 use crate::space::{Threads, try_collect, try_with_capacity, try_zeroed};
 use crate::sparse::{CrsGraph, CrsMatrix};
@@ -7,7 +8,7 @@ use std::sync::Arc;
 
 /// Rows on the host: row i has the items `row_map[i]..row_map[i + 1]`. There may be no values.
 #[derive(Debug, Default)]
-pub struct Rows {
+pub struct RowLists {
     pub(super) row_map: Vec<RowOffset>,
     pub(super) entries: Vec<LocalOrdinal>,
     pub(super) values: Vec<f64>,
@@ -15,10 +16,10 @@ pub struct Rows {
 
 /// Copies of some rows of a graph.
 #[derive(Debug, Default)]
-pub struct Picked {
+pub struct RowCopies {
     /// Place of the first entry of each row in the graph.
     pub(super) starts: Vec<RowOffset>,
-    pub(super) rows: Rows,
+    pub(super) rows: RowLists,
 }
 
 /// What a graph gains: row i of the new graph is row i of the old one, with the new numbers of its columns, and row i of `more` behind it.
@@ -29,20 +30,20 @@ pub struct Extension {
     pub(super) kept: usize,
     /// Columns of the new graph.
     pub(super) columns: usize,
-    /// Columns that keep their numbers.
+    /// Columns that keep their numbers, a multiple of `width`.
     pub(super) owned: usize,
     /// Unknowns of a group of columns, and the new numbers of the groups behind the owned ones.
     pub(super) width: usize,
     pub(super) ghosts: Vec<LocalOrdinal>,
-    pub(super) more: Rows,
+    pub(super) more: RowLists,
 }
 
-impl Rows {
+impl RowLists {
     /// No row yet.
     pub fn with_capacity(rows: usize, entries: usize) -> Result<Self> {
         let mut row_map = try_with_capacity("row offsets", rows + 1)?;
         row_map.push(0);
-        Ok(Rows { row_map, entries: try_with_capacity("columns of rows", entries)?, values: Vec::new() })
+        Ok(RowLists { row_map, entries: try_with_capacity("columns of rows", entries)?, values: Vec::new() })
     }
 
     /// The columns of a row.
@@ -68,11 +69,11 @@ impl Extension {
 }
 
 /// Host's part of [`Aggregate::picked`](super::Aggregate::picked).
-pub(super) fn picked(graph: &CrsGraph, values: Option<&[f64]>, list: &[LocalOrdinal]) -> Result<Picked> {
+pub(super) fn picked(graph: &CrsGraph, values: Option<&[f64]>, list: &[LocalOrdinal]) -> Result<RowCopies> {
     let ranges = || list.iter().map(|&row| graph.row_range(row as usize));
     let starts = try_collect("rows to send", ranges().map(|range| range.start as RowOffset))?;
     let count = ranges().map(|range| range.len()).sum();
-    let mut rows = Rows::with_capacity(list.len(), count)?;
+    let mut rows = RowLists::with_capacity(list.len(), count)?;
     for range in ranges() {
         rows.entries.extend_from_slice(&graph.entries()[range]);
         rows.end_row();
@@ -81,7 +82,7 @@ pub(super) fn picked(graph: &CrsGraph, values: Option<&[f64]>, list: &[LocalOrdi
         rows.values = try_with_capacity("values to send", count)?;
         ranges().for_each(|range| rows.values.extend_from_slice(&values[range]));
     }
-    Ok(Picked { starts, rows })
+    Ok(RowCopies { starts, rows })
 }
 
 /// Host's part of [`Aggregate::extended`](super::Aggregate::extended).
@@ -127,7 +128,7 @@ mod tests {
     fn rows_are_picked_and_extended_as_by_hand() {
         let graph = CrsGraph::new(vec![0, 2, 4, 6], vec![0, 1, 4, 5, 6, 7], 8).unwrap();
         let values: Vec<f64> = (0..6).map(f64::from).collect();
-        let Picked { starts, rows } = picked(&graph, Some(&values), &[2, 0]).unwrap();
+        let RowCopies { starts, rows } = picked(&graph, Some(&values), &[2, 0]).unwrap();
         assert_eq!((starts, rows.row_map, rows.entries), (vec![4, 0], vec![0, 2, 4], vec![6, 7, 0, 1]));
         assert_eq!(rows.values, [4.0, 5.0, 0.0, 1.0]);
         let extension = |row_map: Vec<u64>, kept| {
@@ -139,7 +140,7 @@ mod tests {
                 owned: 4,
                 width: 2,
                 ghosts: vec![4, 2],
-                more: Rows { row_map, entries, values },
+                more: RowLists { row_map, entries, values },
             }
         };
         for threads in [1, 3] {

@@ -2,7 +2,7 @@
 
 use super::aggregates::aggregates;
 use super::nodes::Nodes;
-use super::rows::{Extension, Picked, extended, picked};
+use super::rows::{Extension, RowCopies, extended, picked};
 use super::tentative::{Tentative, tentative};
 use super::{NearNull, STRONG};
 use crate::comm::Staging;
@@ -80,8 +80,12 @@ pub trait Aggregate: Staging + Spmv + MatrixAlgebra {
     ///
     /// # Errors
     /// As [`nodes`](Self::nodes).
-    fn picked(&self, graph: &GraphOf<Self>, values: Option<&Array<Self, f64>>, list: &[LocalOrdinal])
-    -> Result<Picked>;
+    fn picked(
+        &self,
+        graph: &GraphOf<Self>,
+        values: Option<&Array<Self, f64>>,
+        list: &[LocalOrdinal],
+    ) -> Result<RowCopies>;
 
     /// Returns a graph with more rows and entries, with the values of a matrix on it or 0.
     ///
@@ -165,7 +169,7 @@ impl Aggregate for Threads {
         Ok(())
     }
 
-    fn picked(&self, graph: &CrsGraph, values: Option<&Vec<f64>>, list: &[LocalOrdinal]) -> Result<Picked> {
+    fn picked(&self, graph: &CrsGraph, values: Option<&Vec<f64>>, list: &[LocalOrdinal]) -> Result<RowCopies> {
         picked(graph, values.map(Vec::as_slice), list)
     }
 

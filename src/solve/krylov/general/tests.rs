@@ -232,6 +232,31 @@ fn cg_names_a_preconditioner_that_is_not_symmetric() {
     assert!(matches!(error, Error::NotConverged { method: "CG", .. }), "{error}");
 }
 
+/// The projection off constants is no fault of a preconditioner.
+#[test]
+fn jacobi_of_a_singular_system_is_symmetric() {
+    // Springs of very different stiffness, free at both ends.
+    let stiffness = |i: usize| (2.0 * (i as f64 * 1.7).sin()).exp();
+    let (mut row_map, mut entries, mut values) = (vec![0], vec![], vec![]);
+    for i in 0..20 {
+        let (left, right) = (if i > 0 { stiffness(i) } else { 0.0 }, if i < 19 { stiffness(i + 1) } else { 0.0 });
+        for (j, value) in [(i.wrapping_sub(1), -left), (i, left + right), (i + 1, -right)] {
+            if j < 20 {
+                entries.push(j as u32);
+                values.push(value);
+            }
+        }
+        row_map.push(entries.len() as u64);
+    }
+    let a = CrsMatrix::new(Arc::new(CrsGraph::new(row_map, entries, 20).unwrap()), values).unwrap();
+    let mut jacobi = Jacobi::new(&Serial, &a.diagonal().unwrap()).unwrap();
+    let preconditioner: &mut dyn Preconditioner<Threads> = &mut jacobi;
+    let options = Options { max_iterations: 3, null_space: NullSpace::Constants, ..tight(Method::Cg) };
+    let error =
+        run(&Serial, &a, &wave(20, 0.7), Options { preconditioner: Some(preconditioner), ..options }).unwrap_err();
+    assert!(matches!(error, Error::NotConverged { method: "CG", .. }), "{error}");
+}
+
 /// Solves on ranks; x is that of one rank, and so is the number of iterations but for rounding.
 pub(super) fn on_all_ranks(a: &CrsMatrix, b: &[f64], method: Method, null_space: NullSpace) {
     let (alone, x) = run(&Serial, a, b, Options { null_space, ..tight(method) }).unwrap();
