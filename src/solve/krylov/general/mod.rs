@@ -10,6 +10,8 @@ mod minres;
 #[cfg(test)]
 mod minres_tests;
 #[cfg(test)]
+mod reason_tests;
+#[cfg(test)]
 mod tests;
 mod workspace;
 
