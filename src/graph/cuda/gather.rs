@@ -9,8 +9,8 @@
 //! The first kernel stores each slot in its node's list of 8 places; an atomic counter gives the place. The second
 //! kernel sorts the 64 gathered nodes of a row in the registers of one thread. Each key carries its place, so one sort
 //! yields the unique columns and the element graph. A key holds distances below 2^25 nodes; where columns are farther, as those of
-//! nodes at the border of a large part, another kernel takes each row's columns as two ranges. The first kernel decides which. Row offsets come from a decoupled
-//! look-back over the preceding tiles.
+//! nodes at the border of a large part, another kernel takes each row's columns as two ranges. The first kernel decides which.
+//! Row offsets come from a decoupled look-back over the preceding tiles.
 //!
 //! Bytes per node of a box: 32 written and read for the lists, 8 times 32 gathered through the caches, 128 written for
 //! the columns, 64 for the positions.

@@ -1,5 +1,5 @@
-//! Rows of a matrix that leave a rank, and rows that came, which a space adds to those of a graph where it lies. Twin of
-//! the kernels `pick_*` and `extend_*`.
+//! Rows sent and rows received by a rank: copies of rows of a graph, and a graph extended by the rows of other ranks, in the memory of its
+//! space. Twin of the kernels `pick_*` and `extend_*`.
 
 use crate::space::{Threads, try_collect, try_with_capacity, try_zeroed};
 use crate::sparse::{CrsGraph, CrsMatrix};
@@ -110,7 +110,7 @@ pub(super) fn extended(
             let old = &values[of_row(row)];
             let (head, tail) = new.split_at_mut(old.len());
             head.copy_from_slice(old);
-            // Values of rows that came without them stay 0.
+            // Received rows without values stay 0.
             tail.iter_mut()
                 .zip(more.values.iter().skip(more.row_map[row] as usize))
                 .for_each(|(new, &came)| *new = came);
@@ -123,7 +123,7 @@ pub(super) fn extended(
 mod tests {
     use super::*;
 
-    /// Two owned groups of two columns and two ghosts, of which the second gets the lower number.
+    /// Two owned groups and two ghost groups of two columns each. The second ghost group is numbered before the first.
     #[test]
     fn rows_are_picked_and_extended_as_by_hand() {
         let graph = CrsGraph::new(vec![0, 2, 4, 6], vec![0, 1, 4, 5, 6, 7], 8).unwrap();
