@@ -144,7 +144,7 @@ fn count_rows(map: &PairMap, first: usize, counts: &mut [u32]) -> u32 {
 }
 
 /// Writes the sorted columns of some rows. `columns` has room for one more than the slots of a row.
-#[multiversion(targets("x86_64+avx512f+avx512vl+avx512dq+avx512bw", "x86_64+avx2"))]
+#[multiversion(targets("x86_64+avx2"))]
 fn fill(map: &PairMap, row_map: &[u64], rows: Range<usize>, columns: &mut [u32], mut entries: &mut [u32]) {
     for row in rows {
         let mut count = 0;

@@ -5,6 +5,9 @@ use crate::LocalOrdinal;
 /// Most columns of a row that are sorted or searched by counting. Beyond, comparisons in O(n log n) are faster.
 pub(super) const COUNTED: usize = 32;
 
+/// Columns that are compared with an entry at once: the 32-bit lanes of an AVX register.
+const LANES: usize = 8;
+
 /// Returns, for each of `columns`, the number of smaller `entries`.
 #[inline(always)]
 pub(super) fn smaller<const N: usize>(entries: &[LocalOrdinal], columns: &[LocalOrdinal; N]) -> [u32; N] {
@@ -21,11 +24,21 @@ pub(super) fn sort_row(columns: &mut [LocalOrdinal]) {
     if columns.len() > COUNTED {
         return columns.sort_unstable();
     }
-    // Padding is smaller than no column.
-    let mut padded = [LocalOrdinal::MAX; COUNTED];
-    padded[..columns.len()].copy_from_slice(columns);
-    let ranks = smaller(columns, &padded);
-    padded.iter().zip(ranks).take(columns.len()).for_each(|(&column, rank)| columns[rank as usize] = column);
+    let (mut unsorted, mut ranks) = ([0; COUNTED], [0; COUNTED]);
+    unsorted[..columns.len()].copy_from_slice(columns);
+    // With a number of vectors that is not known before, a vector holds columns, compared with one entry. Loops of constant length would be
+    // unrolled and their vectors hold entries: three times as slow with 8 lanes of AVX2, 20 times with AVX-512.
+    let vectors = columns.len().div_ceil(LANES);
+    let (by_vector, ranks_of) = (&unsorted.as_chunks::<LANES>().0[..vectors], ranks.as_chunks_mut::<LANES>().0);
+    for &entry in &*columns {
+        for (ranks, columns) in ranks_of.iter_mut().zip(by_vector) {
+            let before = *ranks;
+            for lane in 0..LANES {
+                ranks[lane] = before[lane] + u32::from(entry < columns[lane]);
+            }
+        }
+    }
+    unsorted.iter().zip(ranks).take(columns.len()).for_each(|(&column, rank)| columns[rank as usize] = column);
 }
 
 #[cfg(test)]
