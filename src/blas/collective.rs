@@ -27,6 +27,15 @@ pub trait Collective<S: Blas> {
         sums.collective = None;
     }
 
+    /// Makes the end of a step the same on all ranks: `Ok` everywhere or an error everywhere. Without it the other ranks wait for one that
+    /// failed. Collective.
+    ///
+    /// # Errors
+    /// That of the lowest rank that failed; [`Error::Elsewhere`](crate::Error::Elsewhere) on the others.
+    fn agree(&self, own: Result<()>) -> Result<()> {
+        own
+    }
+
     /// Reports a failure that the device noticed after its work was enqueued: a rank that did not answer in time.
     ///
     /// # Errors
@@ -34,6 +43,15 @@ pub trait Collective<S: Blas> {
     fn check(&self) -> Result<()> {
         Ok(())
     }
+}
+
+/// [`Collective::agree`] on a step that returns a value.
+///
+/// # Errors
+/// Those of [`Collective::agree`].
+pub fn agreed<S: Blas, T>(ranks: &dyn Collective<S>, result: Result<T>) -> Result<T> {
+    ranks.agree(result.as_ref().map(|_| ()).map_err(Clone::clone))?;
+    result
 }
 
 impl<S: Blas> Reductions<S> {

@@ -31,7 +31,7 @@ pub(crate) mod loops;
 mod peak;
 mod triad;
 
-pub use collective::Collective;
+pub use collective::{Collective, agreed};
 #[cfg(feature = "cuda")]
 pub(crate) use cuda::enough;
 #[cfg(feature = "cuda")]

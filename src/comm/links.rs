@@ -3,7 +3,7 @@
 
 use super::staged::Staged;
 use super::transport::{Link, Staging, Transport};
-use super::{Communicator, Halo, Map, Solo};
+use super::{Communicator, Halo, Map, Solo, agree};
 use crate::Result;
 use crate::blas::{Blas, Collective, Reductions};
 use std::cell::OnceCell;
@@ -86,6 +86,10 @@ impl<S: Staging> Collective<S> for Links<'_, S> {
         }
     }
 
+    fn agree(&self, own: Result<()>) -> Result<()> {
+        agree(self.comm, own)
+    }
+
     fn check(&self) -> Result<()> {
         self.link.check()
     }
@@ -106,6 +110,10 @@ impl<S: Staging> Collective<S> for &dyn Communicator {
 
     fn is_recordable(&self) -> bool {
         S::SYNCHRONOUS || self.size() == 1
+    }
+
+    fn agree(&self, own: Result<()>) -> Result<()> {
+        agree(*self, own)
     }
 }
 

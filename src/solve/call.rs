@@ -5,7 +5,7 @@ use super::{
     CgParams, CgSteps, CgWorkspace, Identity, LinearSystem, NullSpace, Preconditioner, SolveInfo, Symmetry, cg,
     symmetry, true_residual,
 };
-use crate::blas::Collective;
+use crate::blas::{Collective, agreed};
 use crate::comm::Solo;
 use crate::solve::krylov::{KrylovWorkspace, Method, rough, symmetry_of};
 use crate::space::{Array, MemorySpace, Slice};
@@ -105,7 +105,7 @@ pub fn solve<S: CgSteps>(
 ) -> Result<SolveInfo> {
     let Options { rtol, atol, max_iterations, method, preconditioner, null_space, ranks, observe } = options;
     let params = CgParams { absolute: atol, ..CgParams::new(rtol, max_iterations) };
-    check(a, ranks.is_alone(), [S::Memory::len(b), S::Memory::len(&*x)], params)?;
+    ranks.agree(check(a, ranks.is_alone(), [S::Memory::len(b), S::Memory::len(&*x)], params))?;
     let (mut identity, mut ignore) = (Identity, |_, _| Ok(()));
     let preconditioner: &mut dyn Preconditioner<S> = match preconditioner {
         Some(given) => given,
@@ -120,7 +120,8 @@ pub fn solve<S: CgSteps>(
         return by(method, space, (system, true), x, params, observe);
     }
     let n = a.rows();
-    let (mut mean, mut projected): (_, Array<S, f64>) = (Mean::new(space, n, a.columns(), ranks)?, space.zeros(n)?);
+    let memory = Mean::new(space, n, a.columns(), ranks).and_then(|mean| Ok((mean, space.zeros(n)?)));
+    let (mut mean, mut projected): (_, Array<S, f64>) = agreed(ranks, memory)?;
     let rhs = S::Memory::slice_mut(&mut projected);
     mean.check(space, a, rhs)?;
     space.copy(n, b, rhs)?;
@@ -170,10 +171,10 @@ fn by<S: CgSteps>(
     params: CgParams,
     observe: &mut dyn FnMut(usize, f64) -> Result<()>,
 ) -> Result<SolveInfo> {
-    let (rows, columns) = (system.operator.rows(), system.operator.columns());
+    let (rows, columns, comm) = (system.operator.rows(), system.operator.columns(), system.comm);
     let (mut info, mut work) = match method {
         Method::Cg => {
-            let mut work = CgWorkspace::new(space, rows, columns)?;
+            let mut work = agreed(comm, CgWorkspace::new(space, rows, columns))?;
             match cg(space, &mut system, x, params, &mut work, observe) {
                 Ok(info) => (info, work),
                 Err(error) => return Err(name_asymmetry(space, (&mut system, is_whole), &mut work, error)),
@@ -186,10 +187,10 @@ fn by<S: CgSteps>(
                 Method::Gmres { restart } => Method::Gmres { restart: restart.clamp(1, most) },
                 method => method,
             };
-            let mut work = KrylovWorkspace::new(space, method, rows, columns)?;
+            let mut work = agreed(comm, KrylovWorkspace::new(space, method, rows, columns))?;
             let info = work.solve(space, &mut system, x, params, observe, &mut None)?;
             drop(work);
-            (info, CgWorkspace::new(space, rows, columns)?)
+            (info, agreed(comm, CgWorkspace::new(space, rows, columns))?)
         }
     };
     let found = true_residual(space, &system, x, &mut work)?;
@@ -213,7 +214,8 @@ fn name_asymmetry<S: CgSteps>(
     let LinearSystem { operator: a, ref mut preconditioner, comm, .. } = *system;
     let n = a.rows();
     let write = |which: usize, vector: &mut Slice<S, f64>| {
-        space.copy(n, S::Memory::slice(&space.upload(&rough(which, n))?), vector)
+        let rough = agreed(comm, rough(which, n).and_then(|rough| space.upload(&rough)))?;
+        space.copy(n, S::Memory::slice(&rough), vector)
     };
     match symmetry(space, a, comm, work, write) {
         Ok(Symmetry { departure, .. }) if departure > ASYMMETRIC => {
@@ -227,5 +229,28 @@ fn name_asymmetry<S: CgSteps>(
             Error::NotSymmetric { what: "preconditioner", departure }
         }
         _ => error,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::comm::{Communicator, ranks::on_ranks};
+    use crate::space::Serial;
+    use crate::sparse::{CrsGraph, CrsMatrix};
+    use std::sync::Arc;
+
+    /// Rank 1 has too few items of b: it says so, and rank 0 does not wait for its sums.
+    #[test]
+    fn an_error_of_one_rank_ends_the_solve_on_all() {
+        let ends = on_ranks(2, |comm| {
+            let comm: &dyn Communicator = comm;
+            let graph = Arc::new(CrsGraph::new(vec![0, 1, 2], vec![0, 1], 2).unwrap());
+            let a = CrsMatrix::new(graph, vec![1.0; 2]).unwrap();
+            let b = vec![1.0; 2 - comm.rank()];
+            solve(&Serial, &a, &b, &mut [0.0; 2], Options { ranks: &comm, ..Options::default() }).unwrap_err()
+        });
+        assert_eq!(ends[0], Error::Elsewhere { rank: 1 });
+        assert!(ends[1].to_string().ends_with("`b` has extents [1], expected [2]"), "{}", ends[1]);
     }
 }

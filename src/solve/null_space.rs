@@ -8,7 +8,7 @@
 
 use super::Preconditioner;
 use super::krylov::rough;
-use crate::blas::{Blas, Collective, Reductions};
+use crate::blas::{Blas, Collective, Reductions, agreed};
 use crate::space::{Array, MemorySpace, Slice};
 use crate::sparse::Operator;
 use crate::{Error, Result};
@@ -48,7 +48,8 @@ impl<'a, S: Blas> Mean<'a, S> {
         let n = a.rows();
         a.apply(space, S::Memory::slice_mut(&mut self.ones), y)?;
         space.dot(n, y, y, &mut self.sums, 0)?;
-        let mut s: Array<S, f64> = space.upload(&rough(0, a.columns()))?;
+        let s = rough(0, a.columns()).and_then(|rough| space.upload(&rough));
+        let mut s: Array<S, f64> = agreed(self.ranks, s)?;
         a.apply(space, S::Memory::slice_mut(&mut s), y)?;
         space.dot(n, y, y, &mut self.sums, 1)?;
         let [constants, others] = self.sums.totals(space, self.ranks)?;

@@ -10,7 +10,7 @@ use super::cg::{CgSteps, CgWorkspace, Parts};
 use super::{LinearSystem, TrueResidual};
 use crate::Result;
 use crate::blas::Collective;
-use crate::space::Slice;
+use crate::space::{Slice, try_collect};
 use crate::sparse::Operator;
 
 /// Departure of an operator from symmetry, and an estimate of its norm.
@@ -89,7 +89,7 @@ pub(in crate::solve) fn symmetry_of<S: CgSteps>(
 }
 
 /// A vector without structure, one of two.
-pub(in crate::solve) fn rough(which: usize, len: usize) -> Vec<f64> {
+pub(in crate::solve) fn rough(which: usize, len: usize) -> Result<Vec<f64>> {
     let frequency = [1.3, 1.9][which];
-    (0..len).map(|i| (frequency * i as f64 + 1.0).sin()).collect()
+    try_collect("a rough vector", (0..len).map(|i| (frequency * i as f64 + 1.0).sin()))
 }
