@@ -126,7 +126,7 @@ pub struct Flags {
     /// Prefix sum of row lengths on a host: auto, serial, parallel [default: auto: parallel; with --preset fast for many rows on several threads]
     #[arg(long, value_name = "NAME", value_parser = named::<Scan>(Scan::ALL.map(|(_, name)| name)), hide_possible_values = true)]
     scan: Option<Scan>,
-    /// Fill strategy: auto, scatter, gather, and on hosts seam, colour [default: auto: scatter; with --preset fast gather on a GPU, else colour]
+    /// Fill strategy: auto, scatter, gather, and on hosts colour [default: auto: scatter; with --preset fast gather on a GPU, else colour]
     #[arg(long, value_name = "NAME", value_parser = auto_or::<Choice<fill::Strategy>>(fill::Strategy::ALL.map(|(_, name)| name)), hide_possible_values = true)]
     fill: Option<Choice<fill::Strategy>>,
     /// Element kernel: auto, intrepid, table, fused (heat on hex8 only) [default: auto: intrepid; with --preset fast fused where it exists]

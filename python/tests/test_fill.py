@@ -12,7 +12,7 @@ from scipy.sparse import coo_matrix
 from meshes import cube
 from minifenl import CooPlan, Fill, Form, Graph, Mesh
 
-STRATEGIES = ["gather", "scatter", "colour", "seam"]
+STRATEGIES = ["gather", "scatter", "colour"]
 
 
 def rows_of(cells, dofs=1):
@@ -177,7 +177,7 @@ def test_nothing_and_little():
         (lambda: Graph([[0]], dofs=2**70), ValueError, "dofs 1180591620717411303424: expected 1 to"),
         (lambda: Graph([[0]], threads=0), ValueError, "threads 0"),
         (lambda: Fill([[0]]), TypeError, "graph: is a list, expected a Graph"),
-        (lambda: Fill(Graph([[0]]), "color"), ValueError, "strategy 'color': expected one of gather, scatter, colour, seam"),
+        (lambda: Fill(Graph([[0]]), "color"), ValueError, "strategy 'color': expected one of gather, scatter, colour"),
         (lambda: Fill(Graph([[0]]), threads=-2), ValueError, "threads -2"),
         (lambda: Fill(Graph([[0, 1]])).csr(np.zeros((1, 3, 3))), ValueError, r"matrices: have shape \(1, 3, 3\), expected \(1, 2, 2\)"),
         (lambda: Fill(Graph([[0, 1]], dofs=2)).csr(np.zeros((1, 2, 2))), ValueError, r"expected \(1, 4, 4\)"),

@@ -116,7 +116,7 @@ pub trait Assemble: Formats {
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) when the elements have another number of nodes,
     /// [`Error::Invalid`](crate::Error::Invalid) for a two-dimensional type, for a kernel that the gallery lacks for the model, and on a
-    /// GPU for [`Strategy::Seam`],
+    /// GPU for [`Strategy::Colour`],
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) when the memory is not available.
     fn assembly(
         &self,

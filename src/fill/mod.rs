@@ -8,13 +8,12 @@
 //! | strategy | method | same bits on any number of threads | memory, bytes per element of `NN` nodes |
 //! |---|---|---|---|
 //! | [`Scatter`](Strategy::Scatter) | each element adds every entry to its rows atomically | no | 0 |
-//! | [`Seam`](Strategy::Seam), hosts only | as scatter, but atomically only in rows that several blocks of elements share | no | 1 per row |
 //! | [`Gather`](Strategy::Gather) | element matrices are computed first, then each row sums its own, elements ascending | yes | 4 NN, and a window or 8 NN (NN + 1) |
 //! | [`Colour`](Strategy::Colour), hosts only | blocks of elements that share no node run in parallel, without atomics | yes | 0 |
 //!
 //! `fill/cuda` describes the same strategies on a GPU. Sources: Kokkos MiniFENL (scatter, gather); Hoemmen and Edwards
 //! 2014, slides 12-14. What scatter's atomics cost, `minifenl strategies` shows: there is a row `unsafe` with plain additions. Cost of every strategy: reads 4 NN + 32 NN bytes of connectivity, coordinates and unknowns per
-//! element (less what neighbours share) and NN^2 bytes of positions. Scatter, seam and colour zero and update each value (24
+//! element (less what neighbours share) and NN^2 bytes of positions. Scatter and colour zero and update each value (24
 //! bytes per entry); gather writes it once.
 //!
 //! ```
@@ -88,8 +87,6 @@ crate::space::named_choice! { "fill strategy";
     pub enum Strategy {
         /// Elements add every entry to their rows atomically.
         Scatter = "scatter",
-        /// Elements add to their rows, atomically in rows that threads may share; on hosts.
-        Seam = "seam",
         /// Rows sum their elements in a fixed order.
         Gather = "gather",
         /// Elements of one colour add to their rows without atomics; on hosts.
@@ -101,12 +98,12 @@ crate::space::named_choice! { "fill strategy";
 impl Strategy {
     /// Returns the strategies of a GPU, with their names.
     pub fn on_gpu() -> impl Iterator<Item = (Self, &'static str)> {
-        Self::ALL.into_iter().filter(|(strategy, _)| matches!(strategy, Strategy::Scatter | Strategy::Gather))
+        Self::ALL.into_iter().filter(|(strategy, _)| *strategy != Strategy::Colour)
     }
 
     /// Returns whether sums have the same bits in every run, on any number of threads.
     pub fn is_reproducible(self) -> bool {
-        !matches!(self, Strategy::Scatter | Strategy::Seam)
+        self != Strategy::Scatter
     }
 
     /// Returns whether a GPU assembles a system of `rows` rows in slices. The additions of other strategies than `Gather` go to

@@ -45,7 +45,7 @@ pub trait ApplyModel: Blas {
     ///
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) when an array does not fit the elements, [`Error::Invalid`](crate::Error::Invalid) for a
-    /// two-dimensional type and on a GPU for [`Strategy::Seam`], [`Error::OutOfMemory`](crate::Error::OutOfMemory) when the memory is not available.
+    /// two-dimensional type and on a GPU for [`Strategy::Colour`], [`Error::OutOfMemory`](crate::Error::OutOfMemory) when the memory is not available.
     fn model_operator(
         &self,
         strategy: Strategy,
@@ -114,7 +114,7 @@ impl ApplySizes {
         let ApplySizes { elems, nodes, dofs, owned, local, reads_unknowns } = self;
         let inputs = 4 * nodes * elems + (24 + 9 * dofs + if reads_unknowns { 8 * dofs } else { 0 }) * local;
         let sums = match strategy {
-            Strategy::Scatter | Strategy::Seam | Strategy::Colour => 24 * dofs * owned,
+            Strategy::Scatter | Strategy::Colour => 24 * dofs * owned,
             Strategy::Gather => (16 * dofs + 4) * nodes * elems + (8 + 8 * dofs) * owned,
         };
         (inputs + sums) as u64

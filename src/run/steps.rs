@@ -95,7 +95,7 @@ pub(super) fn of_setting(key: &str, error: Error) -> Error {
 }
 
 /// Lets the ranks add in a fixed order from now on. Everything else in a run has an order of its own already, but for the
-/// strategies `scatter` and `seam`, which the deck refuses.
+/// strategy `scatter`, which the deck refuses.
 pub(super) fn fix_order(comm: &dyn Communicator) -> Result<()> {
     comm.fix_order_of_sums();
     let why = "these ranks add in an order of their own; give a communicator that adds in rank order";

@@ -61,7 +61,6 @@ fn bytes_and_flops_of_each_phase_are_those_by_hand() {
         (&[][..], added, 1671.0),
         (&["--fill", "colour", "--kernel", "fused"], added, 1671.0),
         (&["--fill", "scatter", "--kernel", "table"], added, 9408.0),
-        (&["--fill", "seam", "--kernel", "table"], added, 9408.0),
         (&["--fill", "gather", "--kernel", "fused"], gathered, 1671.0),
         (&["--fill", "gather", "--kernel", "table"], gathered, 9408.0),
     ] {

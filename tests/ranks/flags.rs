@@ -55,9 +55,9 @@ fn ranks_that_differ_in_what_to_do_are_refused_in_one_line() {
         (run, &["--input", &deck], "--cg-max"),
         (run, sweep, "what to do"),
         (run, strategies, "what to do"),
-        (sweep, &["--fill", "seam"], "--fill"),
+        (sweep, &["--fill", "colour"], "--fill"),
         (sweep, &["--csv", &csv], "what to do"),
-        (sweep, &["--compare", "fill=seam,gather"], "what to do"),
+        (sweep, &["--compare", "fill=colour,gather"], "what to do"),
         (strategies, &["--rounds", "2"], "what to do"),
         (strategies, &["--report", &csv], "--report"),
     ] {

@@ -12,7 +12,7 @@ from ._minifenl import Graph as _Graph
 
 __all__ = ["Fill", "Graph"]
 
-_STRATEGIES = ("gather", "scatter", "colour", "seam")
+_STRATEGIES = ("gather", "scatter", "colour")
 
 
 class Graph:
@@ -109,8 +109,7 @@ class Fill:
     strategy : str
         - ``"gather"``: each row adds its numbers in the order of the elements: the same bits in every run, on any number of threads;
         - ``"colour"``: blocks of elements that share no node are added in parallel: the same bits in every run, too;
-        - ``"scatter"``: every addition is atomic: the last bits may differ between runs;
-        - ``"seam"``: as ``scatter``, with atomic additions only in rows that several threads may reach.
+        - ``"scatter"``: every addition is atomic: the last bits may differ between runs.
     threads : int, optional
         Threads of this plan; as many as the process may use if it is not given. A child process after a fork starts its own.
 

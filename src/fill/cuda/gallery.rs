@@ -142,7 +142,7 @@ impl Assemble for Cuda {
 
     fn strategy_bytes(strategy: Strategy, [rows, slots, ..]: [u64; 4]) -> [u64; 2] {
         match strategy {
-            Strategy::Scatter | Strategy::Seam | Strategy::Colour => [0; 2],
+            Strategy::Scatter | Strategy::Colour => [0; 2],
             Strategy::Gather => [NodeElem::bytes(rows, slots), 4 * rows + 4 * slots],
         }
     }

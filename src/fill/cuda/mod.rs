@@ -5,8 +5,7 @@
 //! | `Scatter` | a hardware addition of every entry, lanes on neighbouring columns | no | 0 |
 //! | `Gather` | one thread per row sums stored element matrices, elements ascending | yes | 32, and 352 per element of a window |
 //!
-//! `Seam` and `Colour` are refused. The rows of seams depend on long blocks of elements, one per thread of a host; a mesh of hexahedra has
-//! about 15 colours, each a launch that reads and writes the matrix: 4 to 12 times slower than `Gather` with the fused kernel, 1.5 to 3.6 with others (H200).
+//! `Colour` is refused: a mesh of hexahedra has about 15 colours, each a launch that reads and writes the matrix: 4 to 12 times slower than `Gather` with the fused kernel, 1.5 to 3.6 with others (H200).
 //!
 //! Element matrices of trilinear hexahedra are computed by the fused kernel of the heat equation or, for an equation of one unknown,
 //! by contractions on tensor cores, those of any element by the kernels of an [`EquationText`]; for elements with any number of nodes
@@ -110,7 +109,7 @@ impl CudaFill {
         let adds = |adds: Adds| adds.count(space, places, layout.rows).map(|additions| Method::Adds(adds, additions));
         let method = match strategy {
             Strategy::Scatter => adds(Adds::Atomic)?,
-            Strategy::Seam | Strategy::Colour => return Err(on_hosts(strategy)),
+            Strategy::Colour => return Err(on_hosts(strategy)),
             Strategy::Gather => Method::Gather(Box::new(Gather::new(space, step, elem_node, layout)?)),
         };
         Ok(CudaFill { method, places: places.clone(), crs: None, rows: layout.rows, len: layout.len, step })

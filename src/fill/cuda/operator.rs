@@ -135,7 +135,7 @@ impl ApplyModel for Cuda {
         };
         let method = match strategy {
             Strategy::Scatter => Method::Scatter,
-            Strategy::Seam | Strategy::Colour => return Err(super::on_hosts(strategy)),
+            Strategy::Colour => return Err(super::on_hosts(strategy)),
             Strategy::Gather => {
                 let vectors = self.unfilled(dofs * element.nodes() * elems)?;
                 Method::Gather(NodeElem::on_device(self, elem_node, owned)?, vectors)

@@ -1,22 +1,18 @@
-//! Strategies `scatter`, `seam` and `colour`: blocks of elements whose threads add to shared rows.
+//! Strategies `scatter` and `colour`: blocks of elements whose threads add to shared rows.
 //!
 //! ```text
 //! scatter   few long blocks, all at once     every addition is atomic
-//! seam      the same                         atomic in rows that two or more blocks touch, plain in the others
 //! colour    short blocks, colour by colour   plain: blocks of a colour share no node
 //! ```
-//! A locked addition costs about 5 ns even without contention. Its order is not fixed, so the last bits of such rows may differ between
-//! runs. Scatter's blocks with plain additions lose terms; they measure what atomics cost (Hoemmen and Edwards 2014).
+//! A locked addition costs about 5 ns even without contention. Its order is not fixed, so the last bits of sums may differ between runs. Scatter's blocks with plain additions lose terms; they measure what atomics cost (Hoemmen and Edwards 2014).
 
 use super::colour::coloured;
-use super::seam::claim_row;
 use super::sums::Adds;
 use crate::Result;
 use crate::fill::Strategy;
 use crate::mesh::ElemNode;
-use crate::space::atomic::atomic_view;
 use crate::space::lanes::LANES;
-use crate::space::{Threads, even_bounds, try_zeroed};
+use crate::space::{Threads, even_bounds};
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -40,16 +36,10 @@ pub(super) struct Blocks {
 impl Blocks {
     /// Prepares the blocks of a strategy; `None` with [`Strategy::Gather`]. Without a strategy, the blocks of `Scatter` add without
     /// atomicity.
-    pub(super) fn of(
-        space: &Threads,
-        strategy: Option<Strategy>,
-        elem_node: &ElemNode,
-        rows: usize,
-    ) -> Result<Option<Self>> {
+    pub(super) fn of(space: &Threads, strategy: Option<Strategy>, elem_node: &ElemNode) -> Result<Option<Self>> {
         Ok(Some(match strategy {
             Some(Strategy::Gather) => return Ok(None),
             Some(Strategy::Scatter) => Self::at_once(space, elem_node, Adds::Atomic),
-            Some(Strategy::Seam) => Self::with_seams(space, elem_node, rows)?,
             // Blocks of a colour share no node.
             Some(Strategy::Colour) => Blocks { phases: coloured(elem_node)?, adds: Adds::Plain },
             None => Self::at_once(space, elem_node, Adds::Plain),
@@ -58,27 +48,10 @@ impl Blocks {
 
     /// Cuts all elements into blocks of one phase.
     fn at_once(space: &Threads, elem_node: &ElemNode, adds: Adds) -> Self {
-        // Four blocks per thread balance the load; more blocks would have more seam rows.
+        // Four blocks per thread balance the load.
         let blocks = if space.concurrency() == 1 { 1 } else { 4 * space.concurrency() };
         let bounds = even_bounds(elem_node.elem_count(), blocks, LANES);
         Blocks { phases: vec![bounds.windows(2).map(|ends| ends[0]..ends[1]).collect()], adds }
-    }
-
-    /// Adds atomically only to rows that more than one block touches. One pass over the table.
-    fn with_seams(space: &Threads, elem_node: &ElemNode, rows: usize) -> Result<Self> {
-        let blocks = Self::at_once(space, elem_node, Adds::Atomic);
-        let mut on_seam = try_zeroed::<u8>("seam rows", rows)?;
-        // First block that reached a row, counted from 1; zero means none yet.
-        let mut claimed = try_zeroed::<u32>("first blocks of rows", rows)?;
-        let (seam, claims) = (atomic_view(&mut on_seam), atomic_view(&mut claimed));
-        space.for_each(blocks.phases[0].par_iter().enumerate(), |(block, elems)| {
-            let (mine, per_elem) = (block as u32 + 1, elem_node.nodes_per_elem());
-            for &row in &elem_node.as_slice()[elems.start * per_elem..elems.end * per_elem] {
-                let Some(claim) = claims.get(row as usize) else { continue };
-                claim_row(claim, &seam[row as usize], mine);
-            }
-        });
-        Ok(Blocks { adds: Adds::AtSeams(on_seam), ..blocks })
     }
 
     pub(super) fn counts(&self) -> BlockCounts {
@@ -100,50 +73,6 @@ mod tests {
     use crate::space::{Serial, Threads};
     use crate::sparse::CrsMatrix;
 
-    /// The blocks, and 1 for each row that two of them touch.
-    fn seams(space: &Threads, elem_node: &ElemNode, rows: usize) -> (Vec<Range<usize>>, Vec<u8>) {
-        match Blocks::with_seams(space, elem_node, rows).unwrap() {
-            Blocks { phases, adds: Adds::AtSeams(on_seam) } => (phases.concat(), on_seam),
-            other => panic!("{other:?}"),
-        }
-    }
-
-    /// A row is on a seam if two blocks touch it, found by a search of the whole table.
-    fn check(elem_node: &ElemNode, rows: usize) {
-        for threads in [2, 3, 7] {
-            let (blocks, on_seam) = seams(&Threads::new(threads).unwrap(), elem_node, rows);
-            let mut end = 0;
-            for block in &blocks {
-                assert!(block.start == end && block.end >= end, "{blocks:?}");
-                end = block.end;
-            }
-            assert_eq!(end, elem_node.elem_count());
-            let mut blocks_of = vec![std::collections::BTreeSet::new(); rows];
-            for (elem, nodes) in elem_node.iter().enumerate() {
-                let block = blocks.iter().position(|block| block.contains(&elem)).unwrap();
-                nodes.iter().filter(|&&n| (n as usize) < rows).for_each(|&n| _ = blocks_of[n as usize].insert(block));
-            }
-            assert_eq!(on_seam.len(), rows);
-            for (row, blocks) in blocks_of.iter().enumerate() {
-                assert_eq!(on_seam[row] != 0, blocks.len() > 1, "row {row}, {threads} threads, {blocks:?}");
-            }
-        }
-    }
-
-    #[test]
-    fn seams_are_the_rows_that_two_blocks_touch() {
-        check(&ElemNode::new((0..3000u32).flat_map(|e| [e, e + 1]).collect(), 2, 3001).unwrap(), 2500);
-        check(&ElemNode::new((0..900u32).flat_map(|e| [2 * e, 1800, 2 * e + 1]).collect(), 3, 1801).unwrap(), 1801);
-        check(
-            &ElemNode::new((0..5000u32).flat_map(|e| [e % 97, 97 + e * 31 % 4000]).collect(), 2, 4097).unwrap(),
-            4097,
-        );
-        check(&ElemNode::new(vec![0, 1, 2], 3, 3).unwrap(), 3);
-        check(&ElemNode::new(vec![], 3, 3).unwrap(), 3);
-        let alone = seams(&Serial, &ElemNode::new(vec![0, 1, 1, 2], 2, 3).unwrap(), 3);
-        assert_eq!((alone.0.len(), alone.1), (1, vec![0; 3]));
-    }
-
     #[test]
     fn blocks_and_phases_are_counted() {
         let strip = ElemNode::new((0..20_000u32).flat_map(|e| [e, e + 1]).collect(), 2, 20_001).unwrap();
@@ -157,28 +86,25 @@ mod tests {
         };
         assert_eq!(counts(&strip, Strategy::Gather), None);
         assert_eq!(counts(&strip, Strategy::Scatter), Some([1, 8]));
-        assert_eq!(counts(&strip, Strategy::Seam), Some([1, 8]));
         assert_eq!(counts(&strip, Strategy::Colour), Some([2, 79]));
         assert_eq!(counts(&hub, Strategy::Colour), Some([79, 79]));
     }
 
     /// All elements add to one row at the same time: a plain addition there would lose terms.
     #[test]
-    fn sums_at_a_seam_lose_no_term() {
+    fn sums_of_a_row_that_all_elements_share_lose_no_term() {
         const ELEMS: u32 = 200_000;
         let elem_node = ElemNode::new((1..=ELEMS).flat_map(|ray| [ray, 0]).collect(), 2, ELEMS as usize + 1).unwrap();
         let graph = graph::build(&Serial, &elem_node, 1, graph::Strategy::Gather).unwrap();
         let space = Threads::new(4).unwrap();
         let (mut matrix, mut residual) = (CrsMatrix::zero(graph.crs.clone()), [f64::NAN]);
         let ones = element_fn(|_| ([[1.0; 2]; 2], [1.0; 2]));
-        for strategy in [Strategy::Scatter, Strategy::Seam] {
-            let mut fill = Fill::<2>::new(&space, strategy, &graph).unwrap();
-            for _ in 0..3 {
-                fill.assemble(&space, &ones, &mut matrix, &mut residual).unwrap();
-                let values = matrix.values();
-                assert_eq!((values[0], residual[0]), (f64::from(ELEMS), f64::from(ELEMS)), "{strategy}");
-                assert!(values[1..].iter().all(|&value| value == 1.0), "{strategy}");
-            }
+        let mut fill = Fill::<2>::new(&space, Strategy::Scatter, &graph).unwrap();
+        for _ in 0..3 {
+            fill.assemble(&space, &ones, &mut matrix, &mut residual).unwrap();
+            let values = matrix.values();
+            assert_eq!((values[0], residual[0]), (f64::from(ELEMS), f64::from(ELEMS)));
+            assert!(values[1..].iter().all(|&value| value == 1.0));
         }
     }
 }

@@ -140,7 +140,7 @@ mod tests {
         let (mut matrix, mut residual) = (CrsMatrix::zero(graph.crs.clone()), vec![0.0; 2 * count]);
         let x: Vec<f64> = (0..2 * count).map(|dof| (dof as f64 * 0.3).cos()).collect();
         let fixed: Vec<u8> = (0..2 * count).map(|dof| u8::from(dof % 5 == 0)).collect();
-        for strategy in [Strategy::Colour, Strategy::Gather, Strategy::Seam] {
+        for strategy in [Strategy::Colour, Strategy::Gather, Strategy::Scatter] {
             let mut fill = Fill::<12>::new(&space, strategy, &graph).unwrap();
             fill.assemble(&space, &kernel, &mut matrix, &mut residual).unwrap();
             for fixed in [&[][..], &fixed] {

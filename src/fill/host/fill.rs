@@ -65,7 +65,7 @@ impl<const NN: usize> Fill<NN> {
         check_length(NAME, "graph (positions)", positions, elem_node.elem_count() * NN * NN)?;
         check_length(NAME, "graph (columns)", crs.columns(), elem_node.node_count())?;
         check_at_least(NAME, "elem_node (its nodes)", elem_node.node_count(), rows)?;
-        let method = match Blocks::of(space, strategy, elem_node, rows)? {
+        let method = match Blocks::of(space, strategy, elem_node)? {
             Some(blocks) => Method::Blocks(blocks),
             None => Method::Gather(Gather::new(space, elem_node, rows)?),
         };
@@ -153,7 +153,7 @@ impl<const NN: usize> Fill<NN> {
         match &mut self.method {
             Method::Blocks(blocks) => {
                 let sums = SharedSums::new(space, output);
-                blocks.for_each(space, &|elems| add_elems(kernel, elems, graph, sums, &blocks.adds))
+                blocks.for_each(space, &|elems| add_elems(kernel, elems, graph, sums, blocks.adds))
             }
             Method::Gather(gather) => gather.assemble(space, kernel, graph, output),
         }

@@ -154,7 +154,6 @@ impl Assemble for Threads {
     fn strategy_bytes(strategy: Strategy, [rows, slots, columns, _]: [u64; 4]) -> [u64; 2] {
         match strategy {
             Strategy::Scatter => [0; 2],
-            Strategy::Seam => [rows, 4 * rows],
             Strategy::Gather => [NodeElem::bytes(rows, slots), 0],
             Strategy::Colour => [0, 8 * columns],
         }

@@ -59,7 +59,7 @@ impl MatrixFill {
         check_elements(NAME, &graph.elem, &graph.crs)?;
         check_length(NAME, "graph (columns)", graph.crs.columns(), elem_node.node_count())?;
         check_at_least(NAME, "elem_node (its nodes)", elem_node.node_count(), rows)?;
-        let method = match Blocks::of(space, Some(strategy), elem_node, rows)? {
+        let method = match Blocks::of(space, Some(strategy), elem_node)? {
             Some(blocks) => Method::Blocks(blocks),
             None => Method::Gather(NodeElem::new(space, elem_node, rows)?),
         };
@@ -88,7 +88,7 @@ impl MatrixFill {
             Method::Blocks(blocks) => {
                 space.for_each(values.par_chunks_mut(8 * Threads::CHUNK), |values| values.fill([T::zero(); C]));
                 let cells = atomic_view(values.as_flattened_mut());
-                let add = |elems| self.add_elems(elems, &blocks.adds, positions, matrices, cells);
+                let add = |elems| self.add_elems(elems, blocks.adds, positions, matrices, cells);
                 blocks.for_each(space, &add)
             }
         })
@@ -127,7 +127,7 @@ impl MatrixFill {
     fn add_elems<T: Atomic, P: Position, const C: usize>(
         &self,
         elems: Range<usize>,
-        adds: &Adds,
+        adds: Adds,
         positions: &[P],
         matrices: &[[T; C]],
         cells: &[T::Cell],
@@ -142,10 +142,9 @@ impl MatrixFill {
             let (cells, of_row) = (&cells[self.crs.row_range(row as usize)], slot * n..(slot + 1) * n);
             let numbers = positions[of_row.clone()].iter().zip(&matrices[of_row]);
             let terms = numbers.flat_map(|(position, number)| cells[position.get()].iter().zip(number));
-            if adds.are_atomic(row) {
-                terms.for_each(|(cell, &term)| term.add_to(cell));
-            } else {
-                terms.for_each(|(cell, &term)| term.add_to_unshared(cell));
+            match adds {
+                Adds::Atomic => terms.for_each(|(cell, &term)| term.add_to(cell)),
+                Adds::Plain => terms.for_each(|(cell, &term)| term.add_to_unshared(cell)),
             }
         }
         Ok(())

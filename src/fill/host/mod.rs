@@ -21,7 +21,6 @@ mod locality;
 mod matrix_fill;
 mod operator;
 mod parts;
-mod seam;
 mod sums;
 #[cfg(test)]
 mod tests;

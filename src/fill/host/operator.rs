@@ -166,14 +166,14 @@ struct Rows<'a, const D: usize> {
 
 impl<const D: usize> Rows<'_, D> {
     /// Adds the vectors of elements to their free rows.
-    fn add(self, batch: &Batch<'_, D>, elems: Range<usize>, adds: &Adds) {
+    fn add(self, batch: &Batch<'_, D>, elems: Range<usize>, adds: Adds) {
         (batch.evaluate)(batch, elems, &mut |lanes, found| {
             for (lane, elem) in lanes.enumerate() {
                 for (m, &node) in batch.elem_node.elem(elem).iter().enumerate() {
                     // Ids of ghosts lie behind those of rows, so the bounds check is the test for ownership.
                     let Some(cells) = self.cells.get(D * node as usize..D * node as usize + D) else { continue };
                     let is_free = |c: &usize| self.fixed[node as usize][*c] == 0;
-                    adds.add(node, (0..D).filter(is_free).map(|c| (&cells[c], found[m][c][lane])));
+                    adds.add((0..D).filter(is_free).map(|c| (&cells[c], found[m][c][lane])));
                 }
             }
         });
@@ -248,7 +248,7 @@ impl<const D: usize> ElementOperator<D> {
         });
         let rows = Rows { cells: atomic_view(out.as_flattened_mut()), fixed };
         blocks.for_each(space, &|elems| {
-            rows.add(&batch, elems, &blocks.adds);
+            rows.add(&batch, elems, blocks.adds);
             Ok(())
         })
     }
@@ -269,7 +269,7 @@ impl<const D: usize> ElementOperator<D> {
         check_length(NAME, "fixed", fixed.len(), D * elem_node.node_count())?;
         check_at_least(NAME, "elem_node (its nodes)", elem_node.node_count(), owned)?;
         let vectors = || try_zeroed("element vectors", elem_node.elem_count() * element.nodes() * D);
-        let method = match Blocks::of(space, Some(strategy), elem_node, owned)? {
+        let method = match Blocks::of(space, Some(strategy), elem_node)? {
             Some(blocks) => Method::Blocks(blocks),
             None => Method::Gather(NodeElem::new(space, elem_node, owned)?, vectors()?),
         };

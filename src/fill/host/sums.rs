@@ -18,48 +18,35 @@ use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Which additions to rows are atomic.
-#[derive(Debug)]
+/// How threads add to rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Adds {
-    /// All.
+    /// Atomically.
     Atomic,
-    /// None.
+    /// By load, addition and store.
     Plain,
-    /// Those to rows with a 1.
-    AtSeams(Vec<u8>),
 }
 
 impl Adds {
-    /// Whether additions to a row of the assembly are atomic.
-    #[inline(always)]
-    pub fn are_atomic(&self, row: LocalOrdinal) -> bool {
+    /// Counts the additions to the first `rows` rows: to each, the row of an element matrix and a residual.
+    pub fn count(self, space: &Threads, elem_node: &ElemNode, rows: usize) -> Additions {
+        let counted = AtomicU64::new(0);
+        space.for_each(elem_node.as_slice().par_chunks(Threads::CHUNK), |nodes| {
+            counted.fetch_add(nodes.iter().filter(|&&node| (node as usize) < rows).count() as u64, Relaxed);
+        });
+        let all = counted.into_inner() * (elem_node.nodes_per_elem() as u64 + 1);
         match self {
-            Adds::Atomic => true,
-            Adds::Plain => false,
-            Adds::AtSeams(on_seam) => on_seam[row as usize] != 0,
+            Adds::Atomic => Additions { atomic: all, plain: 0 },
+            Adds::Plain => Additions { atomic: 0, plain: all },
         }
     }
 
-    /// Counts the additions to the first `rows` rows: to each, the row of an element matrix and a residual.
-    pub fn count(&self, space: &Threads, elem_node: &ElemNode, rows: usize) -> Additions {
-        let (per_row, [plain, atomic]) = (elem_node.nodes_per_elem() as u64 + 1, [(); 2].map(|()| AtomicU64::new(0)));
-        space.for_each(elem_node.as_slice().par_chunks(Threads::CHUNK), |nodes| {
-            let rows = nodes.iter().filter(|&&node| (node as usize) < rows);
-            let [all, of_atomics] =
-                rows.fold([0, 0], |[all, of_atomics], &row| [all + 1, of_atomics + u64::from(self.are_atomic(row))]);
-            plain.fetch_add((all - of_atomics) * per_row, Relaxed);
-            atomic.fetch_add(of_atomics * per_row, Relaxed);
-        });
-        Additions { atomic: atomic.into_inner(), plain: plain.into_inner() }
-    }
-
-    /// Adds terms of a row to cells of the row.
+    /// Adds terms to cells.
     #[inline(always)]
-    pub fn add<'a>(&self, row: LocalOrdinal, terms: impl Iterator<Item = (&'a AtomicF64, f64)>) {
-        if self.are_atomic(row) {
-            terms.for_each(|(cell, term)| add(cell, term));
-        } else {
-            terms.for_each(|(cell, term)| add_unshared(cell, term));
+    pub fn add<'a>(self, terms: impl Iterator<Item = (&'a AtomicF64, f64)>) {
+        match self {
+            Adds::Atomic => terms.for_each(|(cell, term)| add(cell, term)),
+            Adds::Plain => terms.for_each(|(cell, term)| add_unshared(cell, term)),
         }
     }
 }
@@ -92,7 +79,7 @@ pub(super) fn add_elems<const NN: usize>(
     elems: Range<usize>,
     graph: Pattern<'_>,
     sums: SharedSums<'_>,
-    adds: &Adds,
+    adds: Adds,
 ) -> Result<()> {
     with_batch(|batch: &mut ElementBatch<NN>| {
         let mut evaluate = kernel.evaluator(sums.wanted, elems.clone())?;
@@ -136,29 +123,26 @@ fn add_batch<const N: usize, const IN_SLICES: bool>(
     elems: Range<usize>,
     graph: &ElemGraph,
     sums: SharedSums<'_>,
-    adds: &Adds,
+    adds: Adds,
 ) {
     // Chosen outside the loops: a choice at each row takes a tenth of the time of an assembly.
     with_positions!(graph.positions(), positions => {
         let of = (batch, graph.elem_node().as_slice(), &positions[..]);
         match adds {
-            Adds::Atomic => add_rows::<N, IN_SLICES, _>(of, elems, sums, |_, cell, term| add(cell, term)),
-            Adds::Plain => add_rows::<N, IN_SLICES, _>(of, elems, sums, |_, cell, term| add_unshared(cell, term)),
-            Adds::AtSeams(on_seam) => add_rows::<N, IN_SLICES, _>(of, elems, sums, |row, cell, term| {
-                if on_seam[row as usize] != 0 { add(cell, term) } else { add_unshared(cell, term) }
-            }),
+            Adds::Atomic => add_rows::<N, IN_SLICES, _>(of, elems, sums, add),
+            Adds::Plain => add_rows::<N, IN_SLICES, _>(of, elems, sums, add_unshared),
         }
     });
 }
 
-/// Adds the lanes of a batch by `add(row, cell, term)`, given the nodes of all elements and their positions. Rows of ghosts are skipped:
+/// Adds the lanes of a batch by `add(cell, term)`, given the nodes of all elements and their positions. Rows of ghosts are skipped:
 /// their owner computes the same element.
 #[inline(always)]
 fn add_rows<const N: usize, const IN_SLICES: bool, P: Position>(
     ((matrix, residual), table, positions): (BatchSlices<'_>, &[LocalOrdinal], &[P]),
     elems: Range<usize>,
     sums: SharedSums<'_>,
-    add: impl Fn(LocalOrdinal, &AtomicF64, f64),
+    add: impl Fn(&AtomicF64, f64),
 ) {
     let (nn, graph) = (if N == ANY { residual.len() } else { N }, sums.rows.graph());
     for (lane, elem) in elems.enumerate() {
@@ -166,7 +150,7 @@ fn add_rows<const N: usize, const IN_SLICES: bool, P: Position>(
             // Ids of ghosts lie behind those of rows, so the bounds check is the test for ownership.
             if sums.wanted.residual {
                 let Some(cell) = sums.residual.get(row as usize) else { continue };
-                add(row, cell, residual[i][lane]);
+                add(cell, residual[i][lane]);
             } else if row as usize >= graph.rows() {
                 continue;
             }
@@ -174,11 +158,11 @@ fn add_rows<const N: usize, const IN_SLICES: bool, P: Position>(
                 let entries = positions[(elem * nn + i) * nn..][..nn].iter().zip(&matrix[nn * i..][..nn]);
                 if IN_SLICES {
                     let entries = entries.map(|(position, terms)| (position.get(), terms[lane]));
-                    add_in_slices(entries, sums.rows.row(row as usize), sums.values, |cell, term| add(row, cell, term));
+                    add_in_slices(entries, sums.rows.row(row as usize), sums.values, &add);
                 } else {
                     let values = &sums.values[graph.row_range(row as usize)];
                     for (position, terms) in entries {
-                        add(row, &values[position.get()], terms[lane]);
+                        add(&values[position.get()], terms[lane]);
                     }
                 }
             }

@@ -218,7 +218,6 @@ fn scatter_adds_every_entry_atomically_on_one_rank_and_on_four() {
     for ranks in [1, 4] {
         for (fill, expected) in [
             (fill::Strategy::Scatter, [all, Some(0)]),
-            (fill::Strategy::Seam, [Some(0), all]),
             (fill::Strategy::Colour, [Some(0), all]),
             (fill::Strategy::Gather, [None; 2]),
         ] {

@@ -123,7 +123,7 @@ mod tests {
         })
         .unwrap();
         assert!(headings.len() == 5 && headings[0].contains("threads(3)"), "{headings:?}");
-        assert_eq!(names.len(), 29 + 14 + 42 + 9 + 1);
+        assert_eq!(names.len(), 26 + 14 + 42 + 9 + 1);
         assert!(names.iter().any(|name| name == "elasticity on hex8, matrix-free"), "{names:?}");
         deck.run.threads = Some(0);
         assert!(verify(&deck, &mut |_| (), &mut |_| ()).is_err());

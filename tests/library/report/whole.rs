@@ -28,7 +28,7 @@ const RUNS: [(usize, &str); 28] = [
     (3, "cg.preconditioner = 'mg'; mesh.nodes = '17x9x9'"),
     (1, "cg.preconditioner = 'amg'; newton.forcing = 'adaptive'"),
     (3, "cg.preconditioner = 'amg'; problem.kind = 'elasticity'; mesh.nodes = '9x7x7'"),
-    (2, "cg.preconditioner = 'gauss-seidel'; fill.strategy = 'seam'"),
+    (2, "cg.preconditioner = 'gauss-seidel'; fill.strategy = 'colour'"),
     (1, "cg.preconditioner = 'chebyshev'; problem.kind = 'poisson'"),
     (2, "cg.solver = 'gmres'; problem.kind = 'diffusion'; problem.advection = [3.0, -2.0, 1.0]"),
     (3, "cg.solver = 'bicgstab'; problem.kind = 'poisson'; problem.advection = [0.0, 2.0, 0.0]; mesh.element = 'tet4'"),

@@ -1,4 +1,4 @@
-//! Models of the library's lock-free code: the pair map's insert, the claims of rows and the sums at seams.
+//! Models of the library's lock-free code: the pair map's insert and atomic sums.
 //!
 //! The code itself is compiled here, from the files of the library, with the atomics of loom in place of those of the
 //! standard library. loom then runs each model under every order of the threads' operations (where a model says so, under
@@ -12,11 +12,9 @@ mod space;
 #[path = "../../../src/graph/host/pair_insert.rs"]
 #[allow(dead_code)]
 mod pair_insert;
-#[path = "../../../src/fill/host/seam.rs"]
-mod seam;
 
 mod pair_map;
-mod seams;
+mod sums;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};

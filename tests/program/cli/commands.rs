@@ -59,7 +59,7 @@ fn strategies_are_compared_as_a_table_and_as_json() {
     }
     assert!(provenance["machine"]["cpu"].is_string() && study["date"].as_str().unwrap().ends_with('Z'), "{study}");
     let strategies = study["strategies"].as_array().unwrap();
-    assert_eq!(strategies.len(), 4 + 15 + 3);
+    assert_eq!(strategies.len(), 4 + 12 + 3);
     for strategy in strategies {
         assert_eq!(strategy["seconds"].as_array().unwrap().len(), 2, "{strategy}");
         let is_right = strategy["difference"].as_f64().unwrap() <= strategy["tolerance"].as_f64().unwrap();

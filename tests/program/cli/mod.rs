@@ -109,7 +109,7 @@ fn completions_offer_names_and_no_file_names_where_none_fit() {
         ("--map", "none bubble twist"),
         ("--graph", "auto map dashmap gather sort"),
         ("--scan", "auto serial parallel"),
-        ("--fill", "auto scatter seam gather colour"),
+        ("--fill", "auto scatter gather colour"),
         ("--kernel", "auto intrepid table fused"),
         ("--layout", "auto left right"),
         ("--solver", "auto cg gmres bicgstab"),

@@ -94,7 +94,7 @@ const VALUES: [(&str, &[&str], &[&str]); 30] = [
     ("--graph", &["auto", "map", "dashmap", "gather", "sort"], &["Sort", "-1", "--fill"]),
     ("--scan", &["auto", "serial", "parallel"], &["Serial", "two-pass", "1"]),
     ("--preset", &["papers", "fast", "seeds"], &["auto", "paper", "Fast", "-1"]),
-    ("--fill", &["auto", "scatter", "seam", "gather", "colour"], &["color", "sort", "0", "unsafe"]),
+    ("--fill", &["auto", "scatter", "gather", "colour"], &["color", "sort", "0", "seam", "unsafe"]),
     ("--kernel", &["auto", "intrepid", "table", "fused"], &["automatic", "fuse", "-x"]),
     ("--workset", &["8", "1000"], &["0", "-1", "8.5", "many"]),
     ("--layout", &["auto", "left", "right"], &["Left", "rows", "-1"]),

@@ -4,7 +4,7 @@
 mod add;
 
 pub use add::{add, add_unshared};
-pub use loom::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
+pub use loom::sync::atomic::{AtomicU32, AtomicU64};
 use std::sync::atomic::Ordering;
 
 /// An f64 in the bits of a u64, as that of crate atomic_float: sums by load and compare-and-swap.
