@@ -27,9 +27,7 @@ fn assembled<const ND: usize>(graph: &graph::Graph, kernel: &impl ElementKernel<
         Ok(matrix.values().clone())
     };
     let first = assemble(Strategy::Gather, 1);
-    for (strategy, threads) in
-        [(Strategy::Gather, 2), (Strategy::Colour, 1), (Strategy::Scatter, 2)]
-    {
+    for (strategy, threads) in [(Strategy::Gather, 2), (Strategy::Colour, 1), (Strategy::Scatter, 2)] {
         let found = assemble(strategy, threads);
         assert_eq!(found.is_ok(), first.is_ok(), "{strategy}: {:?}", found.err());
     }

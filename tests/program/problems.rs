@@ -90,9 +90,7 @@ fn strategies_and_threads_do_not_change_the_answer() {
     {
         let of = |more: &[&str]| solved(problem, element, "13", &[&twisted, more].concat());
         let serial = of(&["--threads", "1"]);
-        for (fill, graph) in
-            [("colour", "map"), ("gather", "sort"), ("scatter", "gather"), ("gather", "dashmap")]
-        {
+        for (fill, graph) in [("colour", "map"), ("gather", "sort"), ("scatter", "gather"), ("gather", "dashmap")] {
             let [one, three] = ["1", "3"].map(|threads| of(&["--fill", fill, "--graph", graph, "--threads", threads]));
             if fill != "scatter" {
                 assert_eq!(one["history"], three["history"], "{problem} on {element}: {fill}");

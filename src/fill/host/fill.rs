@@ -1,20 +1,17 @@
 //! [`Fill`]: a strategy with its graph and working memory.
 
-use super::blocks::{BlockCounts, Blocks};
-use super::gather::Gather;
+use super::blocks::BlockCounts;
+use super::gather::storing;
 use super::kernel::ElementKernel;
-use super::locality::is_scattered;
-use super::parts::{Output, Pattern};
-use super::sums::{SharedSums, add_elems};
+use super::plan::{Adding, Plan};
+use super::sums::add_elems;
 use crate::Result;
 use crate::contraction::Sum;
-use crate::error::{check_at_least, check_length};
-use crate::fill::same_graph::{check_elements, check_graph, check_table};
-use crate::fill::{Additions, Parts, Strategy, Wanted};
-use crate::graph::{ElemGraph, Graph, with_positions};
+use crate::fill::{Additions, Parts, Strategy};
+use crate::graph::{ElemGraph, Graph};
 use crate::mesh::ElemNode;
 use crate::space::Threads;
-use crate::sparse::{CrsGraph, CrsMatrix, HostRows};
+use crate::sparse::{CrsGraph, CrsMatrix};
 use std::sync::Arc;
 
 /// A strategy on host memory, prepared for a graph whose elements have `NN` nodes, and its working memory. It shares the
@@ -22,18 +19,7 @@ use std::sync::Arc;
 ///
 /// With several dofs per node the nodes are those of [`Graph::with_dofs`], and `NN` is the number of dofs of an element.
 #[derive(Debug)]
-pub struct Fill<const NN: usize> {
-    method: Method<NN>,
-    crs: Arc<CrsGraph>,
-    elem: ElemGraph,
-    is_scattered: bool,
-}
-
-#[derive(Debug)]
-enum Method<const NN: usize> {
-    Blocks(Blocks),
-    Gather(Gather<NN>),
-}
+pub struct Fill<const NN: usize>(Plan);
 
 impl<const NN: usize> Fill<NN> {
     /// Prepares a strategy for a graph.
@@ -52,25 +38,7 @@ impl<const NN: usize> Fill<NN> {
         crs: Arc<CrsGraph>,
         elem: ElemGraph,
     ) -> Result<Self> {
-        const NAME: &str = "Fill::new";
-        let (positions, elem_node, rows) =
-            (with_positions!(elem.positions(), positions => positions.len()), elem.elem_node(), crs.rows());
-        check_length(
-            NAME,
-            "elem_node (nodes per element; dofs of one after Graph::with_dofs)",
-            elem_node.nodes_per_elem(),
-            NN,
-        )?;
-        check_elements(NAME, &elem, &crs)?;
-        check_length(NAME, "graph (positions)", positions, elem_node.elem_count() * NN * NN)?;
-        check_length(NAME, "graph (columns)", crs.columns(), elem_node.node_count())?;
-        check_at_least(NAME, "elem_node (its nodes)", elem_node.node_count(), rows)?;
-        let method = match Blocks::of(space, strategy, elem_node)? {
-            Some(blocks) => Method::Blocks(blocks),
-            None => Method::Gather(Gather::new(space, elem_node, rows)?),
-        };
-        let is_scattered = strategy != Some(Strategy::Gather) && is_scattered(elem_node, &crs);
-        Ok(Fill { method, crs, elem, is_scattered })
+        Plan::new(space, strategy, crs, elem, NN).map(Fill)
     }
 
     /// Overwrites the values of `matrix` and `residual` with the sums over all elements.
@@ -113,79 +81,48 @@ impl<const NN: usize> Fill<NN> {
     ///
     /// # Errors
     /// Those of [`assemble`](Self::assemble).
-    pub fn assemble_parts<'a>(
+    pub fn assemble_parts(
         &mut self,
         space: &Threads,
         kernel: &impl ElementKernel<NN>,
         sum: Sum,
-        parts: Parts<'a>,
+        parts: Parts<'_>,
     ) -> Result<()> {
-        const NAME: &str = "Fill::assemble";
-        if let Some(table) = kernel.elem_node() {
-            check_table(NAME, table, self.elem_node())?;
-        }
-        let in_crs = HostRows::Crs(&self.crs);
-        let of_matrix = |matrix: &'a mut CrsMatrix| -> Result<_> {
-            check_graph(NAME, matrix.graph(), &self.crs)?;
-            Ok(Some((in_crs, &mut matrix.values_mut()[..])))
-        };
-        let (values, residual) = match parts {
-            Parts::Both(matrix, residual) => (of_matrix(matrix)?, Some(residual)),
-            Parts::Stored(matrix, residual) => {
-                check_graph(NAME, matrix.graph(), &self.crs)?;
-                (Some(matrix.parts_mut()), Some(residual))
-            }
-            Parts::Values(values, residual) => (Some((in_crs, values)), Some(residual)),
-            Parts::Matrix(matrix) => (of_matrix(matrix)?, None),
-            Parts::Residual(residual) => (None, Some(residual)),
-        };
-        let wanted = Wanted { matrix: values.is_some(), residual: residual.is_some() };
-        let mut output = Output { rows: in_crs, values: &mut [], residual: &mut [], sum, wanted };
-        if let Some((rows, values)) = values {
-            check_length(NAME, "values", values.len(), rows.values())?;
-            (output.rows, output.values) = (rows, values);
-        }
-        if let Some(residual) = residual {
-            check_length(NAME, "residual", residual.len(), self.crs.rows())?;
-            output.residual = residual;
-        }
-        let graph = Pattern { crs: &self.crs, elem: &self.elem, is_scattered: self.is_scattered };
-        match &mut self.method {
-            Method::Blocks(blocks) => {
-                let sums = SharedSums::new(space, output);
-                blocks.for_each(space, &|elems| add_elems(kernel, elems, graph, sums, blocks.adds))
-            }
-            Method::Gather(gather) => gather.assemble(space, kernel, graph, output),
-        }
+        self.assemble_any(space, kernel, sum, parts)
+    }
+
+    /// [`assemble_parts`](Self::assemble_parts), compiled once for all kernels.
+    fn assemble_any(
+        &mut self,
+        space: &Threads,
+        kernel: &dyn ElementKernel<NN>,
+        sum: Sum,
+        parts: Parts<'_>,
+    ) -> Result<()> {
+        let add: &Adding = &|elems, graph, sums, adds| add_elems(kernel, elems, graph, sums, adds);
+        self.0.assemble(space, kernel.elem_node(), (sum, parts), add, &|wanted, elems| storing(kernel, wanted, elems))
     }
 
     /// Returns the element-node table.
     pub fn elem_node(&self) -> &ElemNode {
-        self.elem.elem_node()
+        self.0.elem.elem_node()
     }
 
     /// Returns the bytes of element matrices and residuals that one assembly writes to memory and reads back.
     pub fn stored_bytes(&self) -> u64 {
-        match &self.method {
-            Method::Gather(gather) => gather.stored_bytes(),
-            Method::Blocks(_) => 0,
-        }
+        self.0.stored_bytes()
     }
 
     /// Counts the blocks of elements and the phases in which they are assembled; `None` with [`Strategy::Gather`]. With
     /// [`Strategy::Colour`] and elements in random order many blocks of 256 elements share nodes: as many phases as blocks are the work of one
     /// thread.
     pub fn blocks(&self) -> Option<BlockCounts> {
-        match &self.method {
-            Method::Blocks(blocks) => Some(blocks.counts()),
-            Method::Gather(_) => None,
-        }
+        Some(self.0.blocks()?.counts())
     }
 
     /// Counts the additions of one assembly of matrix and residual: `NN + 1` per corner of an element at a row. Returns `None` with
     /// [`Strategy::Gather`], which writes each sum once. One pass over the table.
     pub fn additions(&self, space: &Threads) -> Option<Additions> {
-        let Method::Blocks(Blocks { adds, .. }) = &self.method else { return None };
-        Some(adds.count(space, self.elem_node(), self.crs.rows()))
+        Some(self.0.blocks()?.adds.count(space, self.elem_node(), self.0.crs.rows()))
     }
 }

@@ -8,11 +8,12 @@
 //! both. If that would compute more than [`SLACK`] times the mesh's elements (scattered numberings, few rows per
 //! thread), all element matrices are stored in memory: 16 NN (NN + 1) bytes per element, written and read.
 
-use super::batches::with_batch;
+use super::batches::HeapBatch;
 use super::kernel::ElementKernel;
 use super::parts::{Output, Pattern};
 use super::window::{Window, windows};
 use crate::contraction::Sum;
+use crate::element::HEX8_NODES;
 use crate::fill::Wanted;
 use crate::graph::{NodeElem, Position, with_positions};
 use crate::mesh::{ElemNode, Sizes};
@@ -20,6 +21,7 @@ use crate::space::lanes::LANES;
 use crate::space::{Threads, even_bounds, split_at, try_zeroed};
 use crate::{LocalOrdinal, Result};
 use rayon::prelude::*;
+use std::ops::Range;
 
 /// Largest ratio of evaluated to mesh elements for which windows are used; above it all element matrices are stored.
 const SLACK: f64 = 1.25;
@@ -27,41 +29,65 @@ const SLACK: f64 = 1.25;
 /// Elements per task if all element matrices are stored.
 const BLOCK: usize = 32 * LANES;
 
+/// Number of nodes with a compiled loop; [`ANY`] stands for one that is known at run time only.
+const UNROLLED: usize = HEX8_NODES;
+const ANY: usize = 0;
+
 /// Work on a numbered piece of two arrays. The loops over pieces are compiled once for all kernels.
 type OfPiece<'a, R> = dyn Fn((usize, (&mut [f64], &mut [f64]))) -> R + Sync + 'a;
 
-/// Lists of each row's elements, and the storage of the element matrices.
+/// Computes elements and stores their matrices `[elem, i, j]` and residuals `[elem, i]`, as many as fit.
+pub(super) type Store<'a> = Box<dyn FnMut(Range<usize>, (&mut [f64], &mut [f64])) -> Result<()> + 'a>;
+/// Makes the [`Store`] of one thread for elements of a range.
+pub(super) type Storing<'a> = dyn Fn(Range<usize>) -> Result<Store<'a>> + Sync + 'a;
+
+/// Returns what computes elements of a range and stores their wanted parts.
+pub(super) fn storing<const NN: usize>(
+    kernel: &dyn ElementKernel<NN>,
+    wanted: Wanted,
+    elems: Range<usize>,
+) -> Result<Store<'_>> {
+    let (mut evaluate, mut batch) = (kernel.evaluator(wanted, elems)?, HeapBatch::new()?);
+    Ok(Box::new(move |elems, (matrices, residuals)| {
+        evaluate(elems, batch.get())?;
+        batch.get().store(matrices, residuals);
+        Ok(())
+    }))
+}
+
+/// Lists of each row's elements, and the storage of the matrices of elements with `n` dofs.
 #[derive(Debug)]
-pub(super) struct Gather<const NN: usize> {
+pub(super) struct Gather {
+    n: usize,
     lists: NodeElem,
     /// Bounds of the pieces of rows.
     bounds: Vec<usize>,
-    arrays: Arrays<NN>,
+    arrays: Arrays,
 }
 
 #[derive(Debug)]
-enum Arrays<const NN: usize> {
+enum Arrays {
     /// One window per piece of rows.
-    Windows(Vec<Window<NN>>),
+    Windows(Vec<Window>),
     /// `[elem, i, j]` and `[elem, i]` of all elements.
     All(Vec<f64>, Vec<f64>),
 }
 
-impl<const NN: usize> Gather<NN> {
+impl Gather {
     pub(super) fn new(space: &Threads, elem_node: &ElemNode, rows: usize) -> Result<Self> {
+        let (n, elems) = (elem_node.nodes_per_elem(), elem_node.elem_count());
         let lists = NodeElem::new(space, elem_node, rows)?;
         // One piece per thread: every further cut would duplicate more elements.
         let bounds = even_bounds(rows, space.concurrency(), 1);
-        let windows = windows(space, &lists, &bounds)?;
+        let windows = windows(space, &lists, n, &bounds)?;
         let computed: usize = windows.iter().map(Window::elems).sum();
-        if computed as f64 <= SLACK * elem_node.elem_count() as f64 {
-            return Ok(Gather { lists, bounds, arrays: Arrays::Windows(windows) });
+        if computed as f64 <= SLACK * elems as f64 {
+            return Ok(Gather { n, lists, bounds, arrays: Arrays::Windows(windows) });
         }
-        let elems = elem_node.elem_count();
         let arrays =
-            Arrays::All(try_zeroed("element matrices", elems * NN * NN)?, try_zeroed("element residuals", elems * NN)?);
+            Arrays::All(try_zeroed("element matrices", elems * n * n)?, try_zeroed("element residuals", elems * n)?);
         // Stored matrices are computed once in any case, so more pieces only balance the load.
-        Ok(Gather { lists, bounds: even_bounds(rows, 16 * space.concurrency(), 1), arrays })
+        Ok(Gather { n, lists, bounds: even_bounds(rows, 16 * space.concurrency(), 1), arrays })
     }
 
     /// Returns the bytes that one assembly stores and reads back, 0 for windows.
@@ -75,11 +101,26 @@ impl<const NN: usize> Gather<NN> {
     pub(super) fn assemble(
         &mut self,
         space: &Threads,
-        kernel: &dyn ElementKernel<NN>,
+        storing: &Storing<'_>,
         graph: Pattern<'_>,
         output: Output<'_>,
     ) -> Result<()> {
+        with_positions!(graph.elem.positions(), positions => match self.n {
+            UNROLLED => self.sum::<UNROLLED, _>(space, storing, (graph, &positions[..]), output),
+            _ => self.sum::<ANY, _>(space, storing, (graph, &positions[..]), output),
+        })
+    }
+
+    /// Computes the elements and sums them in rows, of elements with `N` dofs.
+    fn sum<const N: usize, P: Position>(
+        &mut self,
+        space: &Threads,
+        storing: &Storing<'_>,
+        (graph, positions): (Pattern<'_>, &[P]),
+        output: Output<'_>,
+    ) -> Result<()> {
         let Output { values, residual, sum, wanted, .. } = output;
+        let n = if N == ANY { self.n } else { N };
         let (bounds, row_map, lists) = (&self.bounds, graph.crs.row_map(), &self.lists);
         // A part that is not wanted is cut into empty pieces.
         let entries = |row: usize| if wanted.matrix { row_map[row] as usize } else { 0 };
@@ -92,35 +133,32 @@ impl<const NN: usize> Gather<NN> {
         };
         let elem_count = graph.elem.elem_node().elem_count();
         match &mut self.arrays {
-            Arrays::Windows(windows) => with_positions!(graph.elem.positions(), positions => {
+            Arrays::Windows(windows) => {
                 space.try_for_each(pieces.zip(windows), |((piece, (mut values, residual)), window)| {
-                    window.restart()?;
+                    window.restart(n)?;
                     let mut residual = residual.iter_mut();
-                    let mut evaluate = kernel.evaluator(wanted, window.range(elem_count))?;
+                    let mut store = storing(window.range(elem_count))?;
                     for (slots, len) in rows(piece) {
                         let (row, rest) = values.split_at_mut(len);
                         values = rest;
-                        window.reach(slots, elem_count, &mut evaluate)?;
-                        let terms = |slot| window.terms(slot);
-                        add_up(slots, terms, positions, row, residual.next(), (sum, wanted));
+                        window.reach(slots, n, elem_count, &mut store)?;
+                        add_up(slots, |slot| window.terms(slot, n), positions, row, residual.next(), (sum, wanted));
                     }
                     Ok(())
                 })
-            }),
+            }
             Arrays::All(matrices, residuals) => {
-                compute_all(space, kernel, wanted, elem_count, (matrices, residuals))?;
-                let terms = |slot: usize| (&matrices[slot * NN..][..NN], residuals[slot]);
-                with_positions!(graph.elem.positions(), positions => {
-                    let work: &OfPiece<()> = &|(piece, (mut values, residual))| {
-                        let mut residual = residual.iter_mut();
-                        for (slots, len) in rows(piece) {
-                            let (row, rest) = values.split_at_mut(len);
-                            values = rest;
-                            add_up(slots, terms, positions, row, residual.next(), (sum, wanted));
-                        }
-                    };
-                    space.for_each(pieces, work);
-                });
+                compute_all(space, storing, n, elem_count, (matrices, residuals))?;
+                let terms = |slot: usize| (&matrices[slot * n..][..n], residuals[slot]);
+                let work: &OfPiece<()> = &|(piece, (mut values, residual))| {
+                    let mut residual = residual.iter_mut();
+                    for (slots, len) in rows(piece) {
+                        let (row, rest) = values.split_at_mut(len);
+                        values = rest;
+                        add_up(slots, terms, positions, row, residual.next(), (sum, wanted));
+                    }
+                };
+                space.for_each(pieces, work);
                 Ok(())
             }
         }
@@ -133,19 +171,18 @@ pub(super) fn stored_bytes(sizes: &Sizes, threads: u64) -> [u64; 2] {
     let &Sizes { elems, layer, ghosts, .. } = sizes;
     let matrix = 8 * sizes.per_elem() * (sizes.per_elem() + 1);
     let all = matrix * elems;
-    // Each piece of rows and each thread has a batch where it is too large for the stack.
-    let batches = if sizes.per_elem() > 8 { threads * BATCH * matrix } else { 0 };
+    let batches = threads * BATCH * matrix;
     // A row reads elements of two layers. The window also holds the batches at its ends.
     let reach = layer[0] * layer[1] + layer[0] + 1;
     let window = (reach.div_ceil(BATCH) + 1).min(elems.div_ceil(BATCH)) * BATCH * matrix;
     // Two threads both compute the elements between their rows.
     let twice = (threads - 1) * (reach + BATCH);
     match () {
-        () if 4 * twice > elems => [all + batches; 2],
+        () if 4 * twice > elems => [all, all + batches],
         // The window of the thread whose rows end the interior and begin the shell spans all elements, if there is one.
-        () if ghosts > 0 => [all + batches, all + batches + (threads - 1) * window],
+        () if ghosts > 0 => [all, all + batches + (threads - 1) * window],
         // Each thread allocates its window at its first assembly.
-        () => [batches, batches + threads * window],
+        () => [0, batches + threads * window],
     }
 }
 
@@ -170,7 +207,14 @@ fn add_up<'a, P: Position>(
         total += term;
         if wanted.matrix {
             let positions = &positions[slot as usize * matrix_row.len()..][..matrix_row.len()];
-            matrix_row.iter().zip(positions).for_each(|(term, position)| row[position.get()] += term);
+            let ((terms, last), (positions, last_positions)) =
+                (matrix_row.as_chunks::<4>(), positions.as_chunks::<4>());
+            for (terms, positions) in terms.iter().zip(positions) {
+                for k in 0..4 {
+                    row[positions[k].get()] += terms[k];
+                }
+            }
+            last.iter().zip(last_positions).for_each(|(term, position)| row[position.get()] += term);
         }
     }
     if let Some(residual) = residual {
@@ -178,27 +222,23 @@ fn add_up<'a, P: Position>(
     }
 }
 
-fn compute_all<const NN: usize>(
+fn compute_all(
     space: &Threads,
-    kernel: &dyn ElementKernel<NN>,
-    wanted: Wanted,
+    storing: &Storing<'_>,
+    n: usize,
     elem_count: usize,
     (matrices, residuals): (&mut [f64], &mut [f64]),
 ) -> Result<()> {
     // The matrices of an element are contiguous, so blocks of elements write disjoint chunks.
-    let arrays = matrices.par_chunks_mut(BLOCK * NN * NN).zip(residuals.par_chunks_mut(BLOCK * NN));
+    let arrays = matrices.par_chunks_mut(BLOCK * n * n).zip(residuals.par_chunks_mut(BLOCK * n));
     let work: &OfPiece<Result<()>> = &|(block, (matrices, residuals))| {
-        with_batch(|batch| {
-            let elems = block * BLOCK..elem_count.min((block + 1) * BLOCK);
-            let mut evaluate = kernel.evaluator(wanted, elems.clone())?;
-            let stored = matrices.chunks_mut(LANES * NN * NN).zip(residuals.chunks_mut(LANES * NN));
-            for (first, (matrices, residuals)) in elems.step_by(LANES).zip(stored) {
-                let elems = first..elem_count.min(first + LANES);
-                evaluate(elems, batch)?;
-                batch.store(matrices, residuals);
-            }
-            Ok(())
-        })?
+        let elems = block * BLOCK..elem_count.min((block + 1) * BLOCK);
+        let mut store = storing(elems.clone())?;
+        let batches = matrices.chunks_mut(LANES * n * n).zip(residuals.chunks_mut(LANES * n));
+        elems
+            .step_by(LANES)
+            .zip(batches)
+            .try_for_each(|(first, batch)| store(first..elem_count.min(first + LANES), batch))
     };
     space.try_for_each(arrays.enumerate(), work)
 }

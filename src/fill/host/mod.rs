@@ -21,6 +21,7 @@ mod locality;
 mod matrix_fill;
 mod operator;
 mod parts;
+mod plan;
 mod sums;
 #[cfg(test)]
 mod tests;

@@ -5,8 +5,7 @@
 //! is the largest distance between the first batch that a row reads and the last batch that this or an earlier row
 //! needed, so a batch is never overwritten too early.
 
-use super::batches::HeapBatch;
-use super::kernel::Evaluate;
+use super::gather::Store;
 use crate::graph::NodeElem;
 use crate::space::lanes::LANES;
 use crate::space::{Threads, try_push, try_zeroed};
@@ -14,9 +13,9 @@ use crate::{LocalOrdinal, Result};
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Window of one piece of rows.
+/// Window of one piece of rows. Its functions are told the number `n` of dofs of an element, which loops for hexahedra know when compiled.
 #[derive(Debug)]
-pub(super) struct Window<const NN: usize> {
+pub(super) struct Window {
     /// Batches that the piece reads, in ascending order.
     batches: Vec<u32>,
     /// Number of batches computed since the last restart.
@@ -29,25 +28,27 @@ pub(super) struct Window<const NN: usize> {
     matrices: Vec<f64>,
     /// Residuals `[batch % capacity, lane, i]`.
     residuals: Vec<f64>,
-    batch: HeapBatch<NN>,
 }
 
 /// Makes a window for each piece of rows between `bounds`.
-pub(super) fn windows<const NN: usize>(space: &Threads, lists: &NodeElem, bounds: &[usize]) -> Result<Vec<Window<NN>>> {
-    let mut windows: Vec<Option<Window<NN>>> = bounds.iter().skip(1).map(|_| None).collect();
+pub(super) fn windows(space: &Threads, lists: &NodeElem, n: usize, bounds: &[usize]) -> Result<Vec<Window>> {
+    let mut windows: Vec<Option<Window>> = bounds.iter().skip(1).map(|_| None).collect();
     space.try_for_each(windows.par_iter_mut().zip(bounds.par_windows(2)), |(window, rows)| {
-        *window = Some(Window::new(lists, rows[0]..rows[1])?);
+        *window = Some(Window::new(lists, n, rows[0]..rows[1])?);
         Ok(())
     })?;
     Ok(windows.into_iter().flatten().collect())
 }
 
-impl<const NN: usize> Window<NN> {
-    /// Slots of a batch, which are rows of its element matrices.
-    const BATCH: usize = LANES * NN;
+/// Slots of a batch, which are rows of its element matrices.
+#[inline(always)]
+fn slots_of_batch(n: usize) -> usize {
+    LANES * n
+}
 
-    fn new(lists: &NodeElem, rows: Range<usize>) -> Result<Self> {
-        let batch = |slot: LocalOrdinal| slot / Self::BATCH as u32;
+impl Window {
+    fn new(lists: &NodeElem, n: usize, rows: Range<usize>) -> Result<Self> {
+        let batch = |slot: LocalOrdinal| slot / slots_of_batch(n) as u32;
         let mut batches: Vec<u32> = Vec::new();
         let (mut farthest, mut capacity) = (0, 1);
         for slots in rows.map(|row| lists.slots(row)) {
@@ -65,15 +66,7 @@ impl<const NN: usize> Window<NN> {
         }
         batches.sort_unstable();
         batches.dedup();
-        Ok(Window {
-            batches,
-            computed: 0,
-            capacity,
-            turn: 0,
-            matrices: vec![],
-            residuals: vec![],
-            batch: HeapBatch::new()?,
-        })
+        Ok(Window { batches, computed: 0, capacity, turn: 0, matrices: vec![], residuals: vec![] })
     }
 
     /// Returns the number of elements that one pass over the piece computes.
@@ -88,11 +81,11 @@ impl<const NN: usize> Window<NN> {
     }
 
     /// Discards all matrices. The first call allocates, so that a thread touches its window's memory first.
-    pub(super) fn restart(&mut self) -> Result<()> {
+    pub(super) fn restart(&mut self, n: usize) -> Result<()> {
         self.computed = 0;
         if self.matrices.is_empty() {
-            self.matrices = try_zeroed("window of element matrices", self.capacity * Self::BATCH * NN)?;
-            self.residuals = try_zeroed("window of residuals", self.capacity * Self::BATCH)?;
+            self.matrices = try_zeroed("window of element matrices", self.capacity * slots_of_batch(n) * n)?;
+            self.residuals = try_zeroed("window of residuals", self.capacity * slots_of_batch(n))?;
         }
         Ok(())
     }
@@ -102,19 +95,19 @@ impl<const NN: usize> Window<NN> {
     pub(super) fn reach(
         &mut self,
         slots: &[LocalOrdinal],
+        n: usize,
         elem_count: usize,
-        evaluate: &mut Evaluate<'_, NN>,
+        store: &mut Store<'_>,
     ) -> Result<()> {
         let Some(&last) = slots.last() else { return Ok(()) };
-        while self.computed < self.batches.len() && self.batches[self.computed] as usize <= last as usize / Self::BATCH
-        {
+        let of_batch = slots_of_batch(n);
+        while self.computed < self.batches.len() && self.batches[self.computed] <= last / of_batch as u32 {
             let batch = self.batches[self.computed] as usize;
             self.turn = batch / self.capacity * self.capacity;
             let (first, place) = (batch * LANES, batch - self.turn);
-            let elems = first..elem_count.min(first + LANES);
-            evaluate(elems, self.batch.get())?;
-            let matrices = &mut self.matrices[place * Self::BATCH * NN..][..Self::BATCH * NN];
-            self.batch.get().store(matrices, &mut self.residuals[place * Self::BATCH..][..Self::BATCH]);
+            let matrices = &mut self.matrices[place * of_batch * n..][..of_batch * n];
+            let residuals = &mut self.residuals[place * of_batch..][..of_batch];
+            store(first..elem_count.min(first + LANES), (matrices, residuals))?;
             self.computed += 1;
         }
         Ok(())
@@ -122,11 +115,13 @@ impl<const NN: usize> Window<NN> {
 
     /// Returns the slot's row of its element matrix, and its residual.
     #[inline(always)]
-    pub(super) fn terms(&self, slot: usize) -> (&[f64], f64) {
-        let batch = slot / Self::BATCH;
+    pub(super) fn terms(&self, slot: usize, n: usize) -> (&[f64], f64) {
+        // In 32 bits, which divide faster.
+        let (of_batch, slot) = (slots_of_batch(n), slot as u32);
+        let (batch, of_slot) = ((slot / of_batch as u32) as usize, (slot % of_batch as u32) as usize);
         // Remainder by the capacity without a division: the batch belongs to this turn or to the one before.
         let place = if batch >= self.turn { batch - self.turn } else { batch + self.capacity - self.turn };
-        let at = place * Self::BATCH + slot % Self::BATCH;
-        (&self.matrices[at * NN..][..NN], self.residuals[at])
+        let at = place * of_batch + of_slot;
+        (&self.matrices[at * n..][..n], self.residuals[at])
     }
 }
