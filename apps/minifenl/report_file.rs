@@ -29,7 +29,7 @@ pub fn read(path: &Path) -> Result<Value> {
     let text = read_text(path, LARGEST)?;
     let report: Value = serde_json::from_str(&text).map_err(|error| match text.starts_with(SWEEP) {
         true => failed(format!("a table of sweep: {EXPECTED}")),
-        false => failed(format!("no JSON, which --report FILE.json writes: {error}")),
+        false => failed(format!("no JSON; give a report of --report FILE.json: {error}")),
     })?;
     if ["passed", "failed", "checks"].iter().all(|key| report.get(key).is_some()) {
         return Err(failed(format!("checks of verify: {EXPECTED}")));

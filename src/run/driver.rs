@@ -121,8 +121,9 @@ pub fn solution_on<S: Job>(
     let (.., needed) = forecast::<S>([comm.rank(), comm.size()], &part, &case, deck, space.threads());
     agree(comm, needed.check(comm, free, FreeMemory::now().share(comm.ranks_on_node() as u64)))?;
     comm.enter_phase("connections between ranks");
-    let links = Links::connect(space, comm, deck.run.halo.given(), wait_limit(deck))
-        .map_err(|error| of_setting("run.halo", error))?;
+    let connect = || Links::connect(space, comm, deck.run.halo.given(), wait_limit(deck));
+    let links = if S::SYNCHRONOUS || comm.size() == 1 { connect() } else { phases.time("connect", connect) };
+    let links = links.map_err(|error| of_setting("run.halo", error))?;
     comm.enter_phase("mesh");
     if !S::SYNCHRONOUS {
         // Compilation and allocation are timed separately.

@@ -22,7 +22,7 @@ pub use rating::RatingReport;
 pub use row::quoted;
 
 use super::Deck;
-use super::deck::{Operator, Preconditioning, ProblemKind, Solver};
+use super::deck::{Forcing, Operator, Preconditioning, ProblemKind, Solver};
 use super::provenance::ProvenanceReport;
 use crate::element::ElementType;
 use crate::element::equations::Heat;
@@ -211,6 +211,8 @@ pub struct StrategiesReport {
     pub operator: Operator,
     /// What approximates the inverse of the matrix.
     pub preconditioner: Preconditioning,
+    /// Accuracy of each Newton step's solve.
+    pub forcing: Forcing,
     /// How values travel between ranks; null on 1 rank.
     pub halo: Option<String>,
     /// Storage format of the matrix for products; null without a matrix.

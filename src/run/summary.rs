@@ -1,6 +1,6 @@
 //! Makes the report of a run from sums and maxima over the ranks.
 
-use super::deck::Solver;
+use super::deck::{Forcing, Solver};
 use super::judged::{Judged, Run};
 use super::problem::Outcome;
 use super::provenance::{ProvenanceReport, Start};
@@ -159,6 +159,7 @@ pub(super) fn report<S: Job>(
             cg: cg_name(deck, newton),
             operator: deck.cg.operator,
             preconditioner: deck.preconditioning(),
+            forcing: if deck.is_inexact() { Forcing::Adaptive } else { Forcing::Fixed },
             halo: (comm.size() > 1).then(|| run.transport.to_string()),
             format: format.as_ref().map(|chosen| chosen.format),
             format_bytes_per_row: format.as_ref().map(|_| sums[2] as f64 / unknowns as f64),

@@ -116,6 +116,11 @@ fn stopped(deck: &Deck, error: &Error, newton: &Ended) -> String {
         }
         // GMRES and BiCGStab start again from their last x, and give up where that brings nothing.
         Error::NotConverged { .. } => format!("{error}: it broke down, and restarts reduced the residual no further"),
+        Error::Breakdown { .. } | Error::NotFinite { .. } if deck.cg_iterations().is_some() => {
+            let text = error.to_string();
+            let cause = text.split(';').next().unwrap_or(&text);
+            format!("{cause}; after convergence rounding grows: give fewer {}", with_flag("cg.iterations"))
+        }
         error if is_indefinite && is_solved => {
             let text = match error {
                 Error::Indefinite { pivot, value } => {

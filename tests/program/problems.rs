@@ -269,7 +269,7 @@ fn the_brick_of_minife_has_its_iterations_and_its_centre() {
 fn what_does_not_apply_is_refused_in_one_line() {
     for (flags, part) in [
         (&["--problem", "poisson", "--kernel", "fused"][..], "only problem heat on hex8 has this kernel"),
-        (&["--element", "tet4", "--kernel", "fused"], "give auto or table"),
+        (&["--element", "tet4", "--kernel", "fused"], "give auto, intrepid or table"),
         (&["--element", "hex27", "--nodes", "8"], "give odd numbers, such as 9"),
         (&["--element", "tri3"], "choose one of hex8, hex20, hex27, tet4, tet10, wedge6, wedge15"),
         (&["--problem", "diffusion", "--t-max", "7"], "only the problem heat has temperatures"),

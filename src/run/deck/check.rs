@@ -84,7 +84,7 @@ impl Deck {
             let why = format!("give a positive temperature, up to {LARGEST:e}");
             refuse_if(!is_positive(value) || value > LARGEST, key, short(value), why)?;
         }
-        let why = "equal to problem.t_min: no conductivity solves that";
+        let why = "equal to problem.t_min: give two different temperatures";
         refuse_if(problem.t_min == problem.t_max, "problem.t_max", problem.t_max, why)?;
         if let Some(seconds) = run.timeout.filter(|seconds| !(*seconds > 0.0 && *seconds <= MAX_TIMEOUT)) {
             return refuse("run.timeout", seconds, format!("give seconds above 0 and up to {MAX_TIMEOUT:e}"));
@@ -127,7 +127,8 @@ impl Deck {
         let why = format!("give three numbers, up to {LARGEST:e} in magnitude");
         refuse_if(!is_small, "problem.advection", self.velocity(), why)?;
         let this = self.described();
-        let why = format!("only problem heat on hex8 has this kernel, and this is {this}; give auto or table");
+        let why =
+            format!("only problem heat on hex8 has this kernel, and this is {this}; give auto, intrepid or table");
         let is_fused = self.fill.kernel == Choice::Given(Kernel::Fused);
         refuse_if(is_fused && !self.has_fused_kernel(), "fill.kernel", Kernel::Fused, why)?;
         let is_unit = self.mesh.size == [1.0; 3] && self.mesh.nodes_per_rank.is_none();

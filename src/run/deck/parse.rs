@@ -41,7 +41,7 @@ fn described(text: &str, error: &toml::de::Error) -> String {
         ("expected usize", "expected a whole number, 0 or more"),
         ("expected f64", "expected a number"),
         ("expected a boolean", "expected true or false"),
-        ("expected a sequence", "expected an array"),
+        ("expected a sequence", "expected an array, such as [1, 1, 1]"),
         ("recursion limit", "too many dots in a key"),
     ] {
         reason = reason.replace(from, to);

@@ -3,7 +3,7 @@
 use super::Report;
 use crate::element::ElementType;
 use crate::error::count;
-use crate::run::deck::ProblemKind;
+use crate::run::deck::{Forcing, ProblemKind};
 use crate::run::provenance::{BuildReport, GpuReport, MachineReport};
 use crate::sparse::Precision;
 
@@ -82,6 +82,7 @@ impl Report {
             Some(format!("fill {}", with.fill)),
             with.kernel.map(|kernel| format!("kernel {kernel}")),
             Some(with.solver.described(&with.cg, with.preconditioner)),
+            (with.forcing == Forcing::Adaptive).then(|| "forcing adaptive".into()),
             format,
             with.format_bytes_per_row.map(|bytes| format!("{bytes:.0} bytes per row")),
             with.halo.as_ref().map(|halo| format!("halo {halo}")),

@@ -2,10 +2,11 @@
 
 use super::Report;
 use crate::fill::Kernel;
-use crate::run::deck::{FillDeck, Forcing};
+use crate::run::deck::FillDeck;
 
 /// Phases whose seconds are columns.
-const PHASES: [&str; 17] = [
+const PHASES: [&str; 18] = [
+    "connect",
     "kernels",
     "memory",
     "mesh",
@@ -83,7 +84,7 @@ fn columns(report: Option<&Report>) -> Vec<(String, String)> {
     add("solver", &|r| r.strategies.solver.to_string());
     add("cg", &|r| r.strategies.cg.clone());
     add("preconditioner", &|r| r.strategies.preconditioner.to_string());
-    add("forcing", &|r| if r.provenance.deck.is_inexact() { Forcing::Adaptive } else { Forcing::Fixed }.to_string());
+    add("forcing", &|r| r.strategies.forcing.to_string());
     add("newton_tolerance", &|r| number(Some(r.provenance.deck.newton_tolerance(r.mesh.nodes))));
     add("newton_max", &|r| r.provenance.deck.newton.max_iterations.to_string());
     add("cg_tolerance", &|r| number(Some(r.provenance.deck.cg_tolerance())));
@@ -96,7 +97,8 @@ fn columns(report: Option<&Report>) -> Vec<(String, String)> {
     add("error_max", &|r| number(Some(r.error_max)));
     add("error_bound", &|r| number(Some(r.error_bound)));
     add("verified", &|r| r.verified.to_string());
-    add("reason", &|r| r.verdict.first().unwrap_or(&r.reason).clone());
+    add("reason", &|r| r.reason.clone());
+    add("verdict", &|r| r.verdict.join("; "));
     add("total_seconds", &|r| number(Some(r.total_seconds)));
     add("unknowns_per_second", &|r| number(Some(r.rating.unknowns_per_second)));
     add("cg_gflop_per_s", &|r| number(r.rating.cg_gflop_per_s));
@@ -141,8 +143,9 @@ mod tests {
         report.mesh.size = [1.0, 0.5, 2.5];
         let (header, row) = (Report::csv_header(), report.csv_row());
         let names: Vec<&str> = header.split(',').collect();
-        assert!(row.contains(",\"a, \"\"b\"\"\","), "{row}");
-        let values: Vec<String> = row.replace("\"a, \"\"b\"\"\"", "reason").split(',').map(String::from).collect();
+        assert!(row.contains(",\"a, \"\"b\"\"; a later reason\","), "{row}");
+        let values: Vec<String> =
+            row.replace("\"a, \"\"b\"\"; a later reason\"", "verdict").split(',').map(String::from).collect();
         assert_eq!(names.len(), values.len());
         for (name, value) in [
             ("nodes_z", "3"),

@@ -42,6 +42,7 @@ pub(super) fn sample() -> Report {
             cg: "classic".into(),
             operator: crate::run::deck::Operator::Assembled,
             preconditioner: crate::run::deck::Preconditioning::None,
+            forcing: crate::run::deck::Forcing::Fixed,
             halo: None,
             format: Some(crate::sparse::Format::Crs),
             format_reason: "given".into(),

@@ -330,6 +330,9 @@ fn check_row(report: &Report) {
             (Some(row), _) => row.seconds.into(),
             (_, Some(axis)) => report.mesh.nodes[axis].into(),
             _ => match at.iter().find_map(|at| json.pointer(at)) {
+                Some(serde_json::Value::Array(verdict)) if name == "verdict" => {
+                    verdict.iter().filter_map(serde_json::Value::as_str).collect::<Vec<_>>().join("; ").into()
+                }
                 // The problem is a table, whose name is the column's value.
                 Some(value) => value.get("name").unwrap_or(value).clone(),
                 None => continue,
