@@ -2,21 +2,23 @@
 //!
 //! A batch has 64 NN (NN + 1) bytes: 4.5 KiB for hexahedra, 2.3 MiB for elements of 192 nodes, more than a thread's stack.
 
-use super::kernel::ElementBatch;
+use super::kernel::{ElementBatch, ElementKernel};
 use crate::Result;
+use crate::fill::Wanted;
 use crate::space::try_reserve;
+use std::ops::Range;
 
 /// Largest batch on the stack, in bytes: elements of 31 nodes.
 const ON_STACK: usize = 64 << 10;
 
 /// A batch on the heap, in a list of one: a box would be filled on the stack.
 #[derive(Debug)]
-pub(super) struct HeapBatch<const NN: usize>(Vec<ElementBatch<NN>>);
+struct HeapBatch<const NN: usize>(Vec<ElementBatch<NN>>);
 
 impl<const NN: usize> HeapBatch<NN> {
     const ZERO: &'static [ElementBatch<NN>] = &[ElementBatch::ZERO];
 
-    pub(super) fn new() -> Result<Self> {
+    fn new() -> Result<Self> {
         let mut batch = Vec::new();
         try_reserve("batch of element matrices", &mut batch, 1)?;
         batch.extend_from_slice(Self::ZERO);
@@ -24,7 +26,7 @@ impl<const NN: usize> HeapBatch<NN> {
     }
 
     #[inline(always)]
-    pub(super) fn get(&mut self) -> &mut ElementBatch<NN> {
+    fn get(&mut self) -> &mut ElementBatch<NN> {
         &mut self.0[0]
     }
 }
@@ -43,4 +45,21 @@ pub(super) fn with_batch<const NN: usize, R>(work: impl FnOnce(&mut ElementBatch
 fn on_stack<const NN: usize, R>(work: impl FnOnce(&mut ElementBatch<NN>) -> R) -> R {
     let mut batch = ElementBatch::ZERO;
     work(&mut batch)
+}
+
+/// Computes elements and stores their matrices `[elem, i, j]` and residuals `[elem, i]`, as many as fit.
+pub(super) type Store<'a> = Box<dyn FnMut(Range<usize>, (&mut [f64], &mut [f64])) -> Result<()> + 'a>;
+
+/// Returns what computes elements of a range and stores their wanted parts.
+pub(super) fn storing<const NN: usize>(
+    kernel: &dyn ElementKernel<NN>,
+    wanted: Wanted,
+    elems: Range<usize>,
+) -> Result<Store<'_>> {
+    let (mut evaluate, mut batch) = (kernel.evaluator(wanted, elems)?, HeapBatch::new()?);
+    Ok(Box::new(move |elems, (matrices, residuals)| {
+        evaluate(elems, batch.get())?;
+        batch.get().store(matrices, residuals);
+        Ok(())
+    }))
 }

@@ -1,7 +1,7 @@
 //! [`Fill`]: a strategy with its graph and working memory.
 
+use super::batches::storing;
 use super::blocks::BlockCounts;
-use super::gather::storing;
 use super::kernel::ElementKernel;
 use super::plan::{Adding, Plan};
 use super::sums::add_elems;

@@ -8,8 +8,7 @@
 //! both. If that would compute more than [`SLACK`] times the mesh's elements (scattered numberings, few rows per
 //! thread), all element matrices are stored in memory: 16 NN (NN + 1) bytes per element, written and read.
 
-use super::batches::HeapBatch;
-use super::kernel::ElementKernel;
+use super::batches::Store;
 use super::parts::{Output, Pattern};
 use super::window::{Window, windows};
 use crate::contraction::Sum;
@@ -36,24 +35,8 @@ const ANY: usize = 0;
 /// Work on a numbered piece of two arrays. The loops over pieces are compiled once for all kernels.
 type OfPiece<'a, R> = dyn Fn((usize, (&mut [f64], &mut [f64]))) -> R + Sync + 'a;
 
-/// Computes elements and stores their matrices `[elem, i, j]` and residuals `[elem, i]`, as many as fit.
-pub(super) type Store<'a> = Box<dyn FnMut(Range<usize>, (&mut [f64], &mut [f64])) -> Result<()> + 'a>;
 /// Makes the [`Store`] of one thread for elements of a range.
 pub(super) type Storing<'a> = dyn Fn(Range<usize>) -> Result<Store<'a>> + Sync + 'a;
-
-/// Returns what computes elements of a range and stores their wanted parts.
-pub(super) fn storing<const NN: usize>(
-    kernel: &dyn ElementKernel<NN>,
-    wanted: Wanted,
-    elems: Range<usize>,
-) -> Result<Store<'_>> {
-    let (mut evaluate, mut batch) = (kernel.evaluator(wanted, elems)?, HeapBatch::new()?);
-    Ok(Box::new(move |elems, (matrices, residuals)| {
-        evaluate(elems, batch.get())?;
-        batch.get().store(matrices, residuals);
-        Ok(())
-    }))
-}
 
 /// Lists of each row's elements, and the storage of the matrices of elements with `n` dofs.
 #[derive(Debug)]

@@ -1,7 +1,8 @@
 //! What a [`Fill`](super::Fill) does whatever the number of nodes of its elements, compiled once: checks, and the choice of the strategy's loops.
 
+use super::batches::Store;
 use super::blocks::Blocks;
-use super::gather::{Gather, Store};
+use super::gather::Gather;
 use super::locality::is_scattered;
 use super::parts::{Output, Pattern};
 use super::sums::{Adds, SharedSums};
