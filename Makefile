@@ -216,7 +216,7 @@ fuzz: ## coverage-guided fuzzing of every reader (SECONDS=60 per target, TARGETS
 	    if [ -n "$(KEEP)" ]; then $$fuzz -merge=1 -max_len=1024 tests/library/fuzz/corpus/$$target target/fuzz/found/$$target >> $$log 2>&1; fi; \
 	done
 
-models: ## every order of threads through the lock-free insert, the claims of rows and the sums at seams (loom)
+models: ## every order of threads through the lock-free insert and atomic sums (loom)
 	CARGO_TARGET_DIR=target/models cargo test --manifest-path tests/models/Cargo.toml -- --nocapture
 
 # The standard library is not instrumented, and rayon's callers wait for its threads by locks of it: tests/tsan.patch replaces

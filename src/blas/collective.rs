@@ -27,14 +27,12 @@ pub trait Collective<S: Blas> {
         sums.collective = None;
     }
 
-    /// Makes the end of a step the same on all ranks: `Ok` everywhere or an error everywhere. Without it the other ranks wait for one that
-    /// failed. Collective.
+    /// Agrees on the result of a step: `Ok` on all ranks or an error on all. Otherwise the remaining ranks would wait for a failed one.
+    /// Collective.
     ///
     /// # Errors
     /// That of the lowest rank that failed; [`Error::Elsewhere`](crate::Error::Elsewhere) on the others.
-    fn agree(&self, own: Result<()>) -> Result<()> {
-        own
-    }
+    fn agree(&self, own: Result<()>) -> Result<()>;
 
     /// Reports a failure that the device noticed after its work was enqueued: a rank that did not answer in time.
     ///

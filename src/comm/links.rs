@@ -129,6 +129,10 @@ impl<S: Blas> Collective<S> for Solo {
     fn is_recordable(&self) -> bool {
         true
     }
+
+    fn agree(&self, own: Result<()>) -> Result<()> {
+        own
+    }
 }
 
 #[cfg(test)]

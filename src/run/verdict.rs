@@ -116,10 +116,10 @@ fn stopped(deck: &Deck, error: &Error, newton: &Ended) -> String {
         }
         // GMRES and BiCGStab start again from their last x, and give up where that brings nothing.
         Error::NotConverged { .. } => format!("{error}: it broke down, and restarts reduced the residual no further"),
-        Error::Breakdown { .. } | Error::NotFinite { .. } if deck.cg_iterations().is_some() => {
+        error if deck.cg.iterations.is_some() && has_overflowed(error, newton.info.initial_residual) => {
             let text = error.to_string();
             let cause = text.split(';').next().unwrap_or(&text);
-            format!("{cause}; after convergence rounding grows: give fewer {}", with_flag("cg.iterations"))
+            format!("{cause}; rounding errors grow after convergence: give fewer {}", with_flag("cg.iterations"))
         }
         error if is_indefinite && is_solved => {
             let text = match error {
@@ -134,6 +134,15 @@ fn stopped(deck: &Deck, error: &Error, newton: &Ended) -> String {
             )
         }
         error => error.to_string(),
+    }
+}
+
+/// Whether numbers of an iteration grew far beyond the first residual of Newton's method.
+fn has_overflowed(error: &Error, first: f64) -> bool {
+    match *error {
+        Error::NotFinite { method, iteration, .. } => method != "Newton" && iteration > 0,
+        Error::Breakdown { residual, .. } => residual > 1e6 * first,
+        _ => false,
     }
 }
 
@@ -308,6 +317,38 @@ mod tests {
             match cause {
                 None => assert!(found.starts_with(&error.to_string()), "{found}"),
                 Some(cause) => assert!(found.starts_with("give more nodes") && found.contains(cause), "{found}"),
+            }
+        }
+    }
+
+    /// Too many given iterations are named as the cause only where numbers have grown.
+    #[test]
+    fn given_iterations_that_overflow_are_named() {
+        let newton = |error: &Error| Ended {
+            info: NewtonInfo { initial_residual: 4.0, ..NewtonInfo::default() },
+            linear: None,
+            stopped: Some(error.clone()),
+            symmetry: Symmetry::default(),
+        };
+        let breakdown = |residual| Error::Breakdown { iteration: 0, curvature: -1.0, residual };
+        let not_finite = |method, iteration| {
+            let quantity = if method == "CG" { "||r||" } else { "||F||" };
+            Error::NotFinite { method, quantity, value: f64::INFINITY, iteration }
+        };
+        for (error, is_named) in [
+            (breakdown(8e85), true),
+            (breakdown(3e6), false),
+            (not_finite("CG", 5366), true),
+            (not_finite("CG", 0), false),
+            (not_finite("Newton", 3), false),
+        ] {
+            let mut deck = Deck::default();
+            for given in [None, Some(6500)] {
+                deck.cg.iterations = given;
+                let found = stopped(&deck, &error, &newton(&error));
+                let expected = is_named && given.is_some();
+                assert_eq!(found.ends_with("give fewer cg.iterations (--cg-iterations)"), expected, "{found}");
+                assert!(expected || found == error.to_string(), "{found}");
             }
         }
     }

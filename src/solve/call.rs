@@ -92,8 +92,10 @@ impl<S: CgSteps> fmt::Debug for Options<'_, S> {
 /// # Ok::<(), minifenl::Error>(())
 /// ```
 ///
+/// Ranks call it together; agreement on the start costs up to 5 all-reduces of 16 bytes.
+///
 /// # Errors
-/// Those of [`cg`](super::cg()), the same for the other methods; [`Error::NotSymmetric`] if CG fails and matrix or preconditioner is not symmetric,
+/// If it cannot start on one rank, [`Error::Elsewhere`] on the others. Those of [`cg`](super::cg()), the same for the other methods; [`Error::NotSymmetric`] if CG fails and matrix or preconditioner is not symmetric,
 /// which two products with each then find; [`Error::Singular`] where the residual of x is neither near the target nor below 1e-3 ||b||;
 /// [`Error::Invalid`] for [`NullSpace::Constants`] on a matrix that does not map constants to 0, which two products find at the start.
 pub fn solve<S: CgSteps>(
@@ -240,7 +242,7 @@ mod tests {
     use crate::sparse::{CrsGraph, CrsMatrix};
     use std::sync::Arc;
 
-    /// Rank 1 has too few items of b: it says so, and rank 0 does not wait for its sums.
+    /// Rank 1 has too few items of b and returns that error; rank 0 does not wait for its sums.
     #[test]
     fn an_error_of_one_rank_ends_the_solve_on_all() {
         let ends = on_ranks(2, |comm| {

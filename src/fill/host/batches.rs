@@ -1,4 +1,4 @@
-//! Batches of element matrices for the threads of an assembly: on the stack while they are small, otherwise on the heap.
+//! Batches of element matrices for the threads of an assembly: blocks keep small ones on the stack, `gather` keeps all on the heap.
 //!
 //! A batch has 64 NN (NN + 1) bytes: 4.5 KiB for hexahedra, 2.3 MiB for elements of 192 nodes, more than a thread's stack.
 
@@ -47,10 +47,10 @@ fn on_stack<const NN: usize, R>(work: impl FnOnce(&mut ElementBatch<NN>) -> R) -
     work(&mut batch)
 }
 
-/// Computes elements and stores their matrices `[elem, i, j]` and residuals `[elem, i]`, as many as fit.
+/// Computes elements and stores their matrices `[elem, i, j]` and residuals `[elem, i]`, as many elements as the slices hold.
 pub(super) type Store<'a> = Box<dyn FnMut(Range<usize>, (&mut [f64], &mut [f64])) -> Result<()> + 'a>;
 
-/// Returns what computes elements of a range and stores their wanted parts.
+/// Makes the [`Store`] of a kernel for a range of elements, for the wanted parts.
 pub(super) fn storing<const NN: usize>(
     kernel: &dyn ElementKernel<NN>,
     wanted: Wanted,

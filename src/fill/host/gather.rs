@@ -28,7 +28,7 @@ const SLACK: f64 = 1.25;
 /// Elements per task if all element matrices are stored.
 const BLOCK: usize = 32 * LANES;
 
-/// Number of nodes with a compiled loop; [`ANY`] stands for one that is known at run time only.
+/// Number of nodes with a compiled loop; [`ANY`] stands for a number given at run time.
 const UNROLLED: usize = HEX8_NODES;
 const ANY: usize = 0;
 

@@ -1,4 +1,4 @@
-//! What a [`Fill`](super::Fill) does whatever the number of nodes of its elements, compiled once: checks, and the choice of the strategy's loops.
+//! Checks and strategy of a [`Fill`](super::Fill), compiled once for all numbers of nodes per element.
 
 use super::batches::Store;
 use super::blocks::Blocks;

@@ -13,7 +13,7 @@ use crate::{LocalOrdinal, Result};
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Window of one piece of rows. Its functions are told the number `n` of dofs of an element, which loops for hexahedra know when compiled.
+/// Window of one piece of rows. Methods take `n`, the dofs per element, which is a constant of the compiled loop for hexahedra.
 #[derive(Debug)]
 pub(super) struct Window {
     /// Batches that the piece reads, in ascending order.

@@ -26,8 +26,8 @@ pub(super) fn sort_row(columns: &mut [LocalOrdinal]) {
     }
     let (mut unsorted, mut ranks) = ([0; COUNTED], [0; COUNTED]);
     unsorted[..columns.len()].copy_from_slice(columns);
-    // With a number of vectors that is not known before, a vector holds columns, compared with one entry. Loops of constant length would be
-    // unrolled and their vectors hold entries: three times as slow with 8 lanes of AVX2, 20 times with AVX-512.
+    // With a trip count known at run time only, the compiler vectorises over columns; a constant one is unrolled and vectorised over entries,
+    // three times as slow (docs/results/2026-11-27-map-sort.md).
     let vectors = columns.len().div_ceil(LANES);
     let (by_vector, ranks_of) = (&unsorted.as_chunks::<LANES>().0[..vectors], ranks.as_chunks_mut::<LANES>().0);
     for &entry in &*columns {

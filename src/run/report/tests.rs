@@ -142,7 +142,8 @@ fn full() -> Report {
     };
     let names =
         ["kernels", "memory", "mesh", "graph", "setup", "residual", "nested", "fill", "boundary", "ghosts", "format"];
-    let names = names.into_iter().chain(["preconditioner", "cg", "spmv", "apply", "halo", "verify", "total"]);
+    let names =
+        names.into_iter().chain(["preconditioner", "cg", "spmv", "apply", "halo", "verify", "total", "connect"]);
     let mut phases: Vec<PhaseReport> = names.enumerate().map(|(at, name)| phase(at, name)).collect();
     (phases[13].parent, phases[7].spread, phases[8].flops) = (Some("cg".into()), Some(spread), 0.0);
     phases[9] = PhaseReport::new("ghosts", 11, 9.25, 6.95, 0.0, 0.0, 210, Some(20.0));
