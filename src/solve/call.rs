@@ -92,7 +92,7 @@ impl<S: CgSteps> fmt::Debug for Options<'_, S> {
 /// # Ok::<(), minifenl::Error>(())
 /// ```
 ///
-/// Ranks call it together; agreement on the start costs up to 5 all-reduces of 16 bytes.
+/// Ranks call it together; agreement on the start costs up to 6 all-reduces of 16 bytes.
 ///
 /// # Errors
 /// If it cannot start on one rank, [`Error::Elsewhere`] on the others. Those of [`cg`](super::cg()), the same for the other methods; [`Error::NotSymmetric`] if CG fails and matrix or preconditioner is not symmetric,

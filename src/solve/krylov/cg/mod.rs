@@ -41,6 +41,7 @@ pub(super) use workspace::Parts;
 use workspace::{REFRESH, REPLACEMENTS};
 
 use super::{LinearSystem, SolveInfo};
+use crate::blas::agreed;
 use crate::solve::Reason;
 use crate::solve::reason::is_zero;
 use crate::space::{MemorySpace, Slice};
@@ -62,7 +63,7 @@ use std::collections::VecDeque;
 /// iteration and residual; [`Error::Underflow`] if the square of ||b|| or of the target underflows and b is not 0. x then holds the
 /// last iterate, and [`CgWorkspace::stopped`] has the numbers of the solve. Before the solve [`Error::Shape`] unless x and b have an item
 /// per row or per column of the operator and the workspace was made for its sizes, [`Error::Invalid`] for a tolerance that is NaN
-/// or an absolute one that is negative.
+/// or an absolute one that is negative. Memory for a preconditioner that fails on one rank, at the first solve, ends all.
 pub fn cg<S: CgSteps>(
     space: &S,
     system: &mut LinearSystem<'_, S>,
@@ -100,7 +101,7 @@ impl<S: CgSteps> Solve<'_, S> {
         self.check(params)?;
         let Solve { space, n, a, m, comm, work, .. } = &mut self;
         if !m.is_identity() {
-            work.precondition(space, *n, a.columns())?;
+            agreed(*comm, work.precondition(space, *n, a.columns()))?;
         }
         work.stopped = None;
         match work.variant {
