@@ -243,27 +243,33 @@ KERNEL __launch_bounds__(TILE, 3) gather_rows_apart(u64 rows, const u32* nodes, 
 constexpr int TEAM = 128;
 extern __shared__ u32 shared_keys[];
 
+// Calls f(key, place) for each unique key of a row of sorted keys, in ascending order, with one warp; returns their number.
+template <class I, class K, class F> INLINE u32 unique_keys(I begin, I end, const K* keys, F f) {
+    u32 found = 0;
+    for (I first = begin; first < end; first += WARP) {
+        I i = first + lane_index();
+        bool is_new = i < end && (i == begin || keys[i - 1] != keys[i]);
+        // A ballot counts the new keys before each lane, so the row needs no second scan.
+        u32 ones = __ballot_sync(ALL_LANES, is_new);
+        if (is_new) f(keys[i], found + __popc(ones & ((1u << lane_index()) - 1)));
+        found += __popc(ones);
+    }
+    return found;
+}
+
 // Calls f(column, place) for each unique column of a row, in ascending order; returns their number. The columns are the
 // nodes of the row's elements.
 template <class F> INLINE u32 merge_row(u32 nn, u64 row, const u32* nodes, const u64* list_map, const u32* lists, u32* key, F f) {
     const u64 begin = list_map[row];
-    const u32 gathered = u32(list_map[row + 1] - begin) * nn, size = power_of_two(gathered), lane = lane_index();
-    for (u32 i = lane; i < size; i += WARP) {
+    const u32 gathered = u32(list_map[row + 1] - begin) * nn, size = power_of_two(gathered);
+    for (u32 i = lane_index(); i < size; i += WARP) {
         u32 elem = i / nn;
         key[i] = i < gathered ? nodes[u64(lists[begin + elem] / nn) * nn + (i - elem * nn)] : MISSING;
     }
     __syncwarp();
     sort_shared(key, size);
-    u32 found = 0;
-    for (u32 first = 0; first < size; first += WARP) {
-        u32 i = first + lane, column = i < size ? key[i] : MISSING;
-        // A ballot counts the new columns before each lane, so the row needs no second scan.
-        bool is_new = column != MISSING && (i == 0 || key[i - 1] != column);
-        u32 ones = __ballot_sync(ALL_LANES, is_new);
-        if (is_new) f(column, found + __popc(ones & ((1u << lane) - 1)));
-        found += __popc(ones);
-    }
-    return found;
+    // Padding lies behind the gathered columns.
+    return unique_keys(0u, gathered, key, f);
 }
 
 // counts[row] = number of unique columns. `capacity` is the number of keys per warp in shared memory, enough for the
@@ -300,19 +306,6 @@ KERNEL __launch_bounds__(THREADS) pair_keys(u64 pairs, u32 nn, u64 rows, u32 col
 KERNEL __launch_bounds__(THREADS) row_starts(u64 rows, u64 n, u32 column_bits, const u64* keys, u64* starts) {
     u64 row = thread_index();
     if (row <= rows) starts[row] = lower_bound(keys, n, row << column_bits);
-}
-
-// Calls f(key, place) for each unique key of a row of sorted keys, with one warp; returns their number.
-template <class F> INLINE u32 unique_keys(u64 begin, u64 end, const u64* keys, F f) {
-    u32 found = 0;
-    for (u64 first = begin; first < end; first += WARP) {
-        u64 i = first + lane_index();
-        bool is_new = i < end && (i == begin || keys[i - 1] != keys[i]);
-        u32 ones = __ballot_sync(ALL_LANES, is_new);
-        if (is_new) f(keys[i], found + __popc(ones & ((1u << lane_index()) - 1)));
-        found += __popc(ones);
-    }
-    return found;
 }
 
 // counts[row] = number of unique keys; one warp per row.
