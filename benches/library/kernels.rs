@@ -1,7 +1,7 @@
 //! Element matrices as a user of the library writes them: once, generic over the number, for one element or a batch in vector lanes.
 
 use minifenl::Result;
-use minifenl::element::HEX8;
+use minifenl::element::ElementType;
 use minifenl::fill::{ElementBatch, ElementKernel, Evaluate, Wanted};
 use minifenl::space::lanes::{HALF_LANES, Lanes, Number};
 use multiversion::multiversion;
@@ -121,6 +121,21 @@ fn scaled<N: Number, const NODES: usize>(g: &[[N; 3]; NODES], factor: N) -> [[N;
     out
 }
 
+/// Derivatives of the trilinear functions at the 2x2x2 Gauss points, whose weights are 1, `[point, node, axis]`: point p is the one
+/// nearest to node p.
+const GRADIENTS: [[[f64; 3]; 8]; 8] = {
+    let (nodes, gauss) = (ElementType::Hex8.reference_nodes(), 0.577_350_269_189_625_8);
+    let (mut gradients, mut at) = ([[[0.0; 3]; 8]; 8], 0);
+    while at < 8 * 8 * 3 {
+        let (p, m, a) = (at / 24, at / 3 % 8, at % 3);
+        let (b, c) = ((a + 1) % 3, (a + 2) % 3);
+        let (along_b, along_c) = (1.0 + gauss * nodes[m][b] * nodes[p][b], 1.0 + gauss * nodes[m][c] * nodes[p][c]);
+        gradients[p][m][a] = 0.125 * nodes[m][a] * along_b * along_c;
+        at += 1;
+    }
+    gradients
+};
+
 #[inline(always)]
 fn hex_points<N: Number>(coords: &[[N; 3]; 8]) -> [Point<N, 8>; 8] {
     let mut points = [([[N::from(0.0); 3]; 8], [[N::from(0.0); 3]; 8]); 8];
@@ -130,7 +145,7 @@ fn hex_points<N: Number>(coords: &[[N; 3]; 8]) -> [Point<N, 8>; 8] {
         for m in 0..8 {
             for a in 0..3 {
                 for b in 0..3 {
-                    j[a][b] = coords[m][a].times_plus(N::from(HEX8.gradients[p][m][b]), j[a][b]);
+                    j[a][b] = coords[m][a].times_plus(N::from(GRADIENTS[p][m][b]), j[a][b]);
                 }
             }
         }
@@ -142,12 +157,12 @@ fn hex_points<N: Number>(coords: &[[N; 3]; 8]) -> [Point<N, 8>; 8] {
             for a in 0..3 {
                 let mut sum = N::from(0.0);
                 for b in 0..3 {
-                    sum = rows[a][b].times_plus(N::from(HEX8.gradients[p][m][b]), sum);
+                    sum = rows[a][b].times_plus(N::from(GRADIENTS[p][m][b]), sum);
                 }
                 g[m][a] = sum * inverse;
             }
         }
-        points[p] = (g, scaled(&g, det * N::from(HEX8.weights[p])));
+        points[p] = (g, scaled(&g, det));
     }
     points
 }

@@ -7,7 +7,7 @@
 //! Coefficients of halves come from de Casteljau's averages. Those of smaller and smaller parts tend to f (Johnen, Remacle and Geuzaine
 //! 2013).
 
-use super::basis::DIM;
+use super::geometry::DIM;
 
 type Vector = [f64; DIM];
 

@@ -116,6 +116,9 @@ const ROWS: [Row; 14] = [
           spans: |[_, b, c]| b + c == 0, points: 3, rule: || Rule::gauss(3, 1) },
 ];
 
+/// Nodes of the trilinear hexahedron.
+pub const HEX8_NODES: usize = ElementType::Hex8.nodes();
+
 impl ElementType {
     /// All types with their names.
     pub const ALL: [(Self, &'static str); ROWS.len()] = {

@@ -13,9 +13,9 @@
 //!    the largest departure of one of them. Those of affine elements are equal.
 //! 2. The coefficients of the determinant, and those of halves, quarters, ... of the cube.
 
-use super::basis::DIM;
 use super::bernstein::{Bernstein, Fold};
 use super::folding::{LEAST, exceeds_losses, length, triple};
+use super::geometry::DIM;
 use super::polynomials::inverse;
 use super::{Basis, ElementType, Shape};
 

@@ -16,9 +16,9 @@
 //! Determinants here are those of the map from [0, 1]^3. NaN counts as folded. Overflow and underflow of products of three edges do
 //! too: lengths between 1e-100 and 1e100 are safe.
 
-use super::basis::{DIM, HEX8_NODES};
+use super::HEX8_NODES;
 use super::bernstein::Bernstein;
-use super::geometry::{cross, dot};
+use super::geometry::{DIM, cross, dot};
 use crate::error::FoldPlace;
 
 /// Rounding of the cheap test, relative to the product of the lengths.

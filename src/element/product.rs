@@ -9,9 +9,8 @@
 //! may hold an element. The geometry is computed in every call.
 
 use super::ElementType;
-use super::basis::DIM;
 use super::equations::{Equation, Field, Residue, Weak, operations};
-use super::geometry;
+use super::geometry::{self, DIM};
 use super::interpolation::{AtPoint, Interpolation};
 use crate::space::lanes::Number;
 
@@ -144,7 +143,7 @@ mod tests {
     use super::*;
     use crate::element::equations::{Elasticity, Heat, Jacobian, WithJacobian};
     use crate::element::testing::distorted_hex;
-    use crate::element::{ElementType, HEX8_NODES, reference};
+    use crate::element::{BasisTables, ElementType, HEX8_NODES, reference};
     use proptest::prelude::*;
 
     #[test]
@@ -179,7 +178,7 @@ mod tests {
             let unknown: [f64; HEX8_NODES] = std::array::from_fn(|m| values[8 + m]);
             let (mut at, mut out) = (FieldsAtPoints::<f64, 1, 8>::zero(), [[f64::NAN; 8]]);
             let heat = Heat::new(1.7);
-            let (residual, matrix) = reference(coords, unknown, &heat);
+            let (residual, matrix) = reference(&BasisTables::of(ElementType::Hex8), coords, unknown, &heat);
             let tangent = |points: Points<'_, _, 1>| at_points(&heat, Part::Tangent, points);
             element_vector(Part::Tangent, tangent, &of, &by_axis, [&v, &u], &mut at, &mut out);
             for place in 0..8 {

@@ -1,9 +1,11 @@
 //! Random elements for tests, and determinants at their points.
 
-use super::basis::{CORNERS, DIM, HEX8_NODES};
-use super::cubature::{HEX8, HEX8_POINTS};
-use super::geometry::{cross, dot, jacobian};
+use super::geometry::{DIM, cross, dot, jacobian};
+use super::{BasisTables, ElementType, HEX8_NODES};
 use proptest::prelude::*;
+
+/// Reference coordinates of each node of a hexahedron, `[node, axis]`.
+pub const CORNERS: [[f64; DIM]; HEX8_NODES] = *ElementType::Hex8.reference_nodes().first_chunk().unwrap();
 
 /// Generates hexahedra of size about one, anywhere near the origin. Nodes move by up to 0.18 per axis: no face stays
 /// plane, and no element is folded.
@@ -23,9 +25,10 @@ pub fn temperatures() -> impl Strategy<Value = [f64; HEX8_NODES]> {
 }
 
 /// Returns det J of a trilinear hexahedron at its 2x2x2 Gauss points.
-pub fn determinants(coords: [[f64; DIM]; HEX8_NODES]) -> [f64; HEX8_POINTS] {
-    HEX8.gradients.map(|gradients| {
-        let [x, y, z] = jacobian(coords, &gradients);
+pub fn determinants(coords: [[f64; DIM]; HEX8_NODES]) -> [f64; 8] {
+    let gradients = BasisTables::of(ElementType::Hex8).gradients;
+    std::array::from_fn(|p| {
+        let [x, y, z] = jacobian(coords, &gradients[HEX8_NODES * p..]);
         dot(x, cross(y, z))
     })
 }

@@ -3,7 +3,7 @@
 //! Node ids come from [`BoxPart`], which is tested node by node; element matrices from `element::reference`, which is tested
 //! by automatic differentiation. Tables, chunks, batches, strategies and boundary conditions are what is tested here.
 
-use minifenl::element::{equations::Heat, reference};
+use minifenl::element::{BasisTables, ElementType, equations::Heat, reference};
 use minifenl::fill::{Dirichlet, ElementKernel, Fill, FusedKernel, Strategy};
 use minifenl::graph;
 use minifenl::mesh::{BoxPart, BoxSpec, CoordinateMap, Face, Mesh, MeshSpace};
@@ -59,10 +59,11 @@ fn mesh_tables_equal_their_definition() {
 fn expected(mesh: &Mesh, temperature: &[f64], heat: Heat, fixed: &[bool]) -> (Vec<f64>, Vec<f64>) {
     let rows = mesh.map.owned_count();
     let (mut pairs, mut residual) = (BTreeMap::new(), vec![0.0; rows]);
+    let tables = BasisTables::of(ElementType::Hex8);
     for nodes in mesh.elem_node.iter() {
         let nodes: [usize; 8] = std::array::from_fn(|i| nodes[i] as usize);
         let (elem_residual, elem_matrix) =
-            reference(nodes.map(|n| mesh.node_coord[n]), nodes.map(|n| temperature[n]), &heat);
+            reference(&tables, nodes.map(|n| mesh.node_coord[n]), nodes.map(|n| temperature[n]), &heat);
         for i in (0..8).filter(|&i| nodes[i] < rows) {
             residual[nodes[i]] += elem_residual[i];
             (0..8).for_each(|j| *pairs.entry((nodes[i], nodes[j])).or_insert(0.0) += elem_matrix[i][j]);

@@ -3,7 +3,7 @@
 use super::*;
 use crate::element::equations::Heat;
 use crate::element::testing::{distorted_hex, temperatures};
-use crate::element::{HEX8_NODES, reference};
+use crate::element::{BasisTables, ElementType, HEX8_NODES, reference};
 use crate::mesh::ElemNode;
 use proptest::prelude::*;
 
@@ -43,7 +43,7 @@ proptest! {
         elems in prop::collection::vec((distorted_hex(), temperatures()), 1..20),
         k in 0.1..5.0f64,
     ) {
-        let heat = Heat::new(k);
+        let (tables, heat) = (BasisTables::of(ElementType::Hex8), Heat::new(k));
         // Elements that share no node, so that each is as random as the others.
         let nodes = elems.len() * HEX8_NODES;
         let elem_node = ElemNode::new((0..nodes as u32).rev().collect(), HEX8_NODES, nodes).unwrap();
@@ -52,7 +52,7 @@ proptest! {
         let expected: Vec<Vec<f64>> = elems
             .iter()
             .map(|(x, t)| {
-                let (residual, matrix) = reference(*x, *t, &heat);
+                let (residual, matrix) = reference(&tables, *x, *t, &heat);
                 residual.iter().chain(matrix.as_flattened()).copied().collect()
             })
             .collect();
