@@ -19,44 +19,13 @@ use crate::element::ElementType;
 use crate::error::check_length;
 use crate::space::try_reserve;
 use crate::{Error, Result, files};
-use arrays::{Array, Numbers, opening, sections};
+pub use arrays::VtuField;
+use arrays::{Numbers, append, opening, sections};
 use std::path::{Path, PathBuf};
 
 /// Bytes, at most, of the text around the arrays of a file, and of their lengths, with up to three fields of short names.
 #[cfg(feature = "cli")]
 pub(crate) const HEAD: u64 = 2048;
-
-/// A field of a file.
-#[derive(Clone, Copy, Debug)]
-pub struct VtuField<'a> {
-    name: &'a str,
-    components: usize,
-    section: &'static str,
-    values: Numbers<'a>,
-}
-
-impl<'a> VtuField<'a> {
-    /// Values of the nodes, `[node][component]`.
-    pub fn nodes(name: &'a str, components: usize, values: &'a [f64]) -> Self {
-        VtuField { name, components, section: "PointData", values: Numbers::List(values) }
-    }
-
-    /// Values of the elements, `[elem][component]`.
-    pub fn elements(name: &'a str, components: usize, values: &'a [f64]) -> Self {
-        VtuField { name, components, section: "CellData", values: Numbers::List(values) }
-    }
-
-    /// Values of the nodes by a function of the node, of up to three components.
-    pub fn function(name: &'a str, components: usize, values: &'a (dyn Fn(usize) -> [f64; 3] + Sync)) -> Self {
-        VtuField { name, components, section: "PointData", values: Numbers::Function(values) }
-    }
-
-    fn array(&self) -> Array<'a> {
-        let VtuField { name, components, section, values: numbers } = *self;
-        let bytes = components.saturating_mul(8);
-        Array { section, name: name.to_owned(), kind: "Float64", components, bytes, numbers }
-    }
-}
 
 /// A rank's mesh with its fields.
 #[derive(Clone, Copy, Debug)]
@@ -110,7 +79,7 @@ impl Vtu<'_> {
         // Elements whose first node is not owned are in the file of another rank.
         let most = if ranks == 1 { nodes } else { nodes.min(self.owned) };
         check_length(NAME, "owned", self.owned, most)?;
-        for (at, VtuField { name, components, section, values }) in self.fields.iter().enumerate() {
+        for (at, VtuField { name, components, section, numbers, .. }) in self.fields.iter().enumerate() {
             if self.fields[..at].iter().any(|other| (other.section, other.name) == (*section, *name)) {
                 return Err(Error::Invalid(format!("{NAME}: two fields are named `{name}`: expected distinct names")));
             }
@@ -118,7 +87,7 @@ impl Vtu<'_> {
                 return Err(Error::Invalid(format!("{NAME}: field `{name}` has 0 components: expected 1 or more")));
             }
             let items = if *section == "CellData" { elems } else { nodes };
-            match values {
+            match numbers {
                 Numbers::List(values) => {
                     check_length(NAME, "fields (values)", values.len(), components.saturating_mul(items))?;
                 }
@@ -134,30 +103,22 @@ impl Vtu<'_> {
     }
 
     /// The elements of this rank's piece.
-    fn elements(&self) -> impl Iterator<Item = (usize, &[u32])> {
-        self.elem_node.iter().enumerate().filter(|(_, nodes)| (nodes[0] as usize) < self.owned)
+    fn elements(&self) -> impl Iterator<Item = usize> {
+        (0..self.elem_node.elem_count()).filter(|&elem| (self.elem_node.elem(elem)[0] as usize) < self.owned)
     }
 
     /// The arrays in their order in the file.
-    fn arrays(&self, rank: usize) -> Vec<Array<'_>> {
-        let array = |section, name: &str, kind, components, bytes, numbers| Array {
-            section,
-            name: name.to_owned(),
-            kind,
-            components,
-            bytes,
-            numbers,
-        };
-        let of = |section: &'static str| {
-            self.fields.iter().filter(move |field| field.section == section).map(VtuField::array)
-        };
+    fn arrays(&self, rank: usize) -> Vec<VtuField<'_>> {
+        let array =
+            |section, name, kind, bytes, numbers| VtuField { section, name, kind, components: 1, bytes, numbers };
+        let of = |section: &'static str| self.fields.iter().filter(move |field| field.section == section).copied();
         let mut arrays: Vec<_> = of("PointData").chain(of("CellData")).collect();
         arrays.extend([
-            array("CellData", "rank", "Int32", 1, 4, Numbers::Rank(rank as i32)),
-            array("Points", "points", "Float64", 3, 24, Numbers::List(self.node_coord.as_flattened())),
-            array("Cells", "connectivity", "UInt32", 1, 4 * self.element.nodes(), Numbers::Connectivity),
-            array("Cells", "offsets", "Int64", 1, 8, Numbers::Offsets),
-            array("Cells", "types", "UInt8", 1, 1, Numbers::Types),
+            array("CellData", "rank", "Int32", 4, Numbers::Rank(rank as i32)),
+            VtuField::of("Points", "points", 3, Numbers::List(self.node_coord.as_flattened())),
+            array("Cells", "connectivity", "UInt32", 4 * self.element.nodes(), Numbers::Connectivity),
+            array("Cells", "offsets", "Int64", 8, Numbers::Offsets),
+            array("Cells", "types", "UInt8", 1, Numbers::Types),
         ]);
         arrays
     }
@@ -168,7 +129,7 @@ impl Vtu<'_> {
         let (points, cells) = (self.node_coord.len(), self.elements().count());
         let arrays = self.arrays(rank);
         let (mut end, mut sizes, mut offsets) = (0, Vec::new(), Vec::new());
-        for Array { section, bytes, .. } in &arrays {
+        for VtuField { section, bytes, .. } in &arrays {
             let size = bytes * if matches!(*section, "PointData" | "Points") { points } else { cells };
             sizes.push(size);
             offsets.push(format!(" format=\"appended\" offset=\"{end}\""));
@@ -186,36 +147,30 @@ impl Vtu<'_> {
         out.extend_from_slice(head.as_bytes());
         for (array, size) in arrays.iter().zip(sizes) {
             out.extend_from_slice(&(size as u64).to_le_bytes());
-            self.append(array, cells, &mut out);
+            self.append(array, &mut out);
         }
         out.extend_from_slice(tail);
         Ok(out)
     }
 
     /// Appends the items of an array.
-    fn append(&self, array: &Array<'_>, cells: usize, out: &mut Vec<u8>) {
-        let width = array.components;
-        match array.numbers {
-            Numbers::List(values) if array.section == "CellData" => {
-                let values = self.elements().flat_map(|(elem, _)| &values[width * elem..][..width]);
-                values.for_each(|value| out.extend_from_slice(&value.to_le_bytes()));
-            }
-            Numbers::List(values) => values.iter().for_each(|value| out.extend_from_slice(&value.to_le_bytes())),
-            Numbers::Function(at) => {
-                let values = (0..self.node_coord.len()).flat_map(|node| at(node).into_iter().take(width));
-                values.for_each(|value| out.extend_from_slice(&value.to_le_bytes()));
-            }
-            Numbers::Rank(rank) => (0..cells).for_each(|_| out.extend_from_slice(&rank.to_le_bytes())),
+    fn append(&self, array: &VtuField<'_>, out: &mut Vec<u8>) {
+        let (width, order, nodes) = (array.components, self.element.vtk_order(), self.element.nodes());
+        // Node or element `item` is number `at` of the file.
+        let put = |(at, item): (usize, usize)| match array.numbers {
+            Numbers::List(values) => append(out, &values[width * item..][..width]),
+            Numbers::Function(of) => append(out, &of(item)[..width]),
+            Numbers::Rank(rank) => out.extend_from_slice(&rank.to_le_bytes()),
             Numbers::Connectivity => {
-                let order = self.element.vtk_order();
-                let nodes = self.elements().flat_map(|(_, nodes)| order.iter().map(|&at| nodes[at]));
-                nodes.for_each(|node| out.extend_from_slice(&node.to_le_bytes()));
+                let nodes = self.elem_node.elem(item);
+                order.iter().for_each(|&m| out.extend_from_slice(&nodes[m].to_le_bytes()));
             }
-            Numbers::Offsets => {
-                let nodes = self.element.nodes() as i64;
-                (1..=cells as i64).for_each(|cell| out.extend_from_slice(&(nodes * cell).to_le_bytes()));
-            }
-            Numbers::Types => out.resize(out.len() + cells, self.element.vtk_cell()),
+            Numbers::Offsets => out.extend_from_slice(&((nodes * (at + 1)) as i64).to_le_bytes()),
+            Numbers::Types => out.push(self.element.vtk_cell()),
+        };
+        match array.section {
+            "PointData" | "Points" => (0..self.node_coord.len()).map(|node| (node, node)).for_each(put),
+            _ => self.elements().enumerate().for_each(put),
         }
     }
 

@@ -19,16 +19,43 @@ impl Debug for Numbers<'_> {
     }
 }
 
-/// An array of the file.
-pub(super) struct Array<'a> {
-    pub section: &'static str,
-    pub name: String,
-    pub kind: &'static str,
+/// A field of a file, or another array of it.
+#[derive(Clone, Copy, Debug)]
+pub struct VtuField<'a> {
+    pub(super) section: &'static str,
+    pub(super) name: &'a str,
+    pub(super) kind: &'static str,
     /// Numbers per node or element in the view of a reader.
-    pub components: usize,
+    pub(super) components: usize,
     /// Bytes per node or element.
-    pub bytes: usize,
-    pub numbers: Numbers<'a>,
+    pub(super) bytes: usize,
+    pub(super) numbers: Numbers<'a>,
+}
+
+impl<'a> VtuField<'a> {
+    /// Values of the nodes, `[node][component]`.
+    pub fn nodes(name: &'a str, components: usize, values: &'a [f64]) -> Self {
+        Self::of("PointData", name, components, Numbers::List(values))
+    }
+
+    /// Values of the elements, `[elem][component]`.
+    pub fn elements(name: &'a str, components: usize, values: &'a [f64]) -> Self {
+        Self::of("CellData", name, components, Numbers::List(values))
+    }
+
+    /// Values of the nodes by a function of the node, of up to three components.
+    pub fn function(name: &'a str, components: usize, values: &'a (dyn Fn(usize) -> [f64; 3] + Sync)) -> Self {
+        Self::of("PointData", name, components, Numbers::Function(values))
+    }
+
+    pub(super) fn of(section: &'static str, name: &'a str, components: usize, numbers: Numbers<'a>) -> Self {
+        VtuField { section, name, kind: "Float64", components, bytes: components.saturating_mul(8), numbers }
+    }
+}
+
+/// Appends numbers to a file.
+pub(super) fn append(out: &mut Vec<u8>, values: &[f64]) {
+    values.iter().for_each(|value| out.extend_from_slice(&value.to_le_bytes()));
 }
 
 pub(super) fn opening(grid: &str) -> String {
@@ -43,11 +70,11 @@ pub(super) fn escaped(name: &str) -> String {
 }
 
 /// The arrays by section, each with the attributes that `more` gives; those without are left out. `prefix` begins all names of tags.
-pub(super) fn sections<'a>(all: &[Array<'_>], prefix: &str, more: impl Fn(usize) -> Option<&'a str>) -> String {
+pub(super) fn sections<'a>(all: &[VtuField<'_>], prefix: &str, more: impl Fn(usize) -> Option<&'a str>) -> String {
     let mut text = String::new();
     for group in ["PointData", "CellData", "Points", "Cells"] {
         let mut arrays = String::new();
-        for (at, Array { section, name, kind, components, .. }) in all.iter().enumerate() {
+        for (at, VtuField { section, name, kind, components, .. }) in all.iter().enumerate() {
             if let (true, Some(more)) = (*section == group, more(at)) {
                 // Scalars without the attribute, so that readers give them the shape [node], not [node, 1].
                 let width =
