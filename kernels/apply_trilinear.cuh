@@ -20,38 +20,30 @@ INLINE void at_line(double n0, double n1, double (&values)[2]) {
 }
 
 INLINE void interpolate(const double (&n)[8], Trilinear& out) {
-    double z[2][2][2], slope[2][2];
+    // Along z at each place x + 2 y, then along y, then along x.
+    double z[4][2], slope[4], dz[2][2];
 #pragma unroll
     for (int xy = 0; xy < 4; xy++) {
-        double values[2];
-        at_line(n[xy], n[xy + 4], values);
-        z[0][xy / 2][xy % 2] = values[0], z[1][xy / 2][xy % 2] = values[1];
-        slope[xy / 2][xy % 2] = 0.5 * (n[xy + 4] - n[xy]);
-    }
-    double dz[2][2];
-#pragma unroll
-    for (int x = 0; x < 2; x++) {
-        double values[2];
-        at_line(slope[0][x], slope[1][x], values);
-        dz[0][x] = values[0], dz[1][x] = values[1];
+        at_line(n[xy], n[xy + 4], z[xy]);
+        slope[xy] = 0.5 * (n[xy + 4] - n[xy]);
     }
 #pragma unroll
-    for (int r = 0; r < 2; r++) at_line(dz[r][0], dz[r][1], out.dz[r]);
+    for (int x = 0; x < 2; x++) at_line(slope[x], slope[x + 2], dz[x]);
+#pragma unroll
+    for (int r = 0; r < 2; r++) at_line(dz[0][r], dz[1][r], out.dz[r]);
 #pragma unroll
     for (int s = 0; s < 2; s++) {
         double y[2][2], dy[2];
 #pragma unroll
         for (int x = 0; x < 2; x++) {
-            double values[2];
-            at_line(z[s][0][x], z[s][1][x], values);
-            y[0][x] = values[0], y[1][x] = values[1];
-            dy[x] = 0.5 * (z[s][1][x] - z[s][0][x]);
+            at_line(z[x][s], z[x + 2][s], y[x]);
+            dy[x] = 0.5 * (z[x + 2][s] - z[x][s]);
         }
         at_line(dy[0], dy[1], out.dy[s]);
 #pragma unroll
         for (int r = 0; r < 2; r++) {
-            out.dx[s][r] = 0.5 * (y[r][1] - y[r][0]);
-            at_line(y[r][0], y[r][1], out.value[s][r]);
+            out.dx[s][r] = 0.5 * (y[1][r] - y[0][r]);
+            at_line(y[0][r], y[1][r], out.value[s][r]);
         }
     }
 }
@@ -72,9 +64,8 @@ INLINE void collect(const Trilinear& of, double (&n)[8]) {
         }
 #pragma unroll
         for (int x = 0; x < 2; x++) {
-            double values[2];
-            at_line(y[0][x], y[1][x], values);
-            along_z[s][0][x] = values[0] - 0.5 * dy[x], along_z[s][1][x] = values[1] + 0.5 * dy[x];
+            at_line(y[0][x], y[1][x], along_z[s][x]);
+            along_z[s][x][0] -= 0.5 * dy[x], along_z[s][x][1] += 0.5 * dy[x];
         }
     }
 #pragma unroll
@@ -84,7 +75,7 @@ INLINE void collect(const Trilinear& of, double (&n)[8]) {
 #pragma unroll
         for (int y = 0; y < 2; y++) {
             double values[2];
-            at_line(along_z[0][y][x], along_z[1][y][x], values);
+            at_line(along_z[0][x][y], along_z[1][x][y], values);
             n[2 * y + x] = values[0] - 0.5 * slope[y], n[4 + 2 * y + x] = values[1] + 0.5 * slope[y];
         }
     }
