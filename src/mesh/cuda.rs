@@ -37,26 +37,21 @@ fn words_of<'a>(part: &'a BoxPart, used: &IndexBox, ghosts: impl Iterator<Item =
     words
 }
 
-/// Lists the local indices of the points of a range, relative to the lowest used node, `[position]`; or with `inverse` the positions of
-/// so many nodes, `[node]`.
+/// Lists the local indices of the points of a range, of a part by its words and used nodes, `[position]`; or with `inverse` the positions
+/// of so many nodes, `[node]`.
 fn grid_numbers(
     space: &Cuda,
-    words: &[u64],
+    (words, used): (Vec<u64>, &IndexBox),
     range: &IndexBox,
     inverse: Option<usize>,
 ) -> Result<CudaArray<LocalOrdinal>> {
-    let (count, words) = (range.count() as usize, space.upload(words)?);
+    let (count, words) = (range.count() as usize, space.upload(&words)?);
     let mut numbers = space.unfilled(inverse.unwrap_or(count))?;
-    let ([x, y, z], [nx, ny, _]) = (range.low.map(|low| low as u32), range.counts().map(|count| count as u32));
+    let ([x, y, z], [nx, ny, _]) =
+        ([0, 1, 2].map(|axis| (range.low[axis] - used.low[axis]) as u32), range.counts().map(|count| count as u32));
     let arguments = arguments![count as u64, &words, x, y, z, nx, ny, u32::from(inverse.is_some()), &mut numbers];
     space.launch(&MESH, "grid_numbers", Grid::cover(count, THREADS), arguments)?;
     Ok(numbers)
-}
-
-/// The positions of a box's own nodes in their range.
-fn positions_in_box(space: &Cuda, mesh: &Mesh<CudaMemory>) -> Result<CudaArray<LocalOrdinal>> {
-    let (own, used) = (mesh.part.owned(), mesh.part.used());
-    grid_numbers(space, &words(&mesh.part), &relative(own, used), Some(mesh.map.owned_count()))
 }
 
 /// The local indices of a range of a box's points, own ones and ghosts.
@@ -68,14 +63,10 @@ fn numbers_in_box(
     if range.count() == 0 {
         return space.unfilled(0);
     }
-    let ghosts = columns.ghosts.iter().map(|(ghosts, _, first)| (ghosts, u64::from(*first)));
+    let ghosts = columns.ghosts.iter().map(|(ghosts, first)| (ghosts, u64::from(*first)));
     let ghosts = ghosts.filter(|(ghosts, _)| ghosts.count() > 0);
     let used = ghosts.clone().fold(*columns.mesh.part.owned(), |used, (ghosts, _)| used.joined(ghosts));
-    grid_numbers(space, &words_of(&columns.mesh.part, &used, ghosts), &relative(range, &used), None)
-}
-
-fn relative(range: &IndexBox, used: &IndexBox) -> IndexBox {
-    IndexBox::from_axes(|axis| (range.low[axis] - used.low[axis], range.high[axis] - used.low[axis]))
+    grid_numbers(space, (words_of(&columns.mesh.part, &used, ghosts), &used), range, None)
 }
 
 impl MeshSpace for Cuda {
@@ -116,7 +107,10 @@ impl MeshSpace for Cuda {
     ) -> Result<(GridMatrix<CudaMemory>, Map)> {
         // Kernels number the nodes of boxes.
         let of_rows = |rows: &Mesh<CudaMemory>| match rows.listed {
-            None => positions_in_box(self, rows),
+            None => {
+                let (part, count) = (&rows.part, rows.map.owned_count());
+                grid_numbers(self, (words(part), part.used()), part.owned(), Some(count))
+            }
             Some(_) => self.upload(&positions(&self.host()?, rows)?),
         };
         let of_columns = |columns: &Columns<'_, CudaMemory>, range: &IndexBox| match columns.mesh.listed {

@@ -4,19 +4,17 @@ use super::cell_elements::CellElements;
 use super::{BoxParts, IndexBox, Mesh, Stencil};
 use crate::comm::{Communicator, Map, Neighbour};
 use crate::space::{MemorySpace, Threads, try_push, try_zeroed};
-use crate::{Error, GlobalOrdinal, LocalOrdinal, Result};
+use crate::{Error, LocalOrdinal, Result};
 
 /// In place of the local index of a grid point that is no node.
 pub(super) const NONE: LocalOrdinal = LocalOrdinal::MAX;
-
-/// The ghosts of a neighbour: the points that this rank reads, their ids where some points are no nodes, and the first local index.
-pub(super) type Ghosts = (IndexBox, Option<Vec<GlobalOrdinal>>, LocalOrdinal);
 
 /// The columns that a rank reads.
 pub(super) struct Columns<'a, M: MemorySpace> {
     pub mesh: &'a Mesh<M>,
     pub map: Map,
-    pub ghosts: Vec<Ghosts>,
+    /// The points of each neighbour that this rank reads, and the first local index.
+    pub ghosts: Vec<(IndexBox, LocalOrdinal)>,
     /// The points whose columns this rank's rows have.
     pub reads: IndexBox,
 }
@@ -34,16 +32,20 @@ fn hull<M: MemorySpace>(meshes: [&Mesh<M>; 2], stencils: &[Stencil; 3], rows: &I
     Ok(IndexBox::from_axes(|axis| stencils[axis].hull(rows.low[axis]..rows.high[axis])))
 }
 
+/// Whether a grid point is a node of a mesh.
+fn is_node<M: MemorySpace>(mesh: &Mesh<M>) -> impl Fn(&[u64; 3]) -> bool {
+    let cells = CellElements::new(mesh.element);
+    let is_everywhere = cells.places.len() as u64 == cells.degree.pow(3);
+    move |point| is_everywhere || cells.is_node(*point)
+}
+
 impl<'a, M: MemorySpace> Columns<'a, M> {
     /// The columns of this rank's rows, with ghosts of other ranks.
     pub fn new(comm: &dyn Communicator, [rows, mesh]: [&'a Mesh<M>; 2], stencils: &[Stencil; 3]) -> Result<Self> {
         let (me, ranks) = (comm.rank(), comm.size());
         let [row_parts, column_parts] = [BoxParts::new(rows.spec(), ranks)?, BoxParts::new(mesh.spec(), ranks)?];
         let reads = hull([rows, mesh], stencils, &row_parts.owned(me))?;
-        let cells = CellElements::new(mesh.element);
-        let is_everywhere = cells.places.len() as u64 == cells.degree.pow(3);
-        let whole = IndexBox::whole(mesh.spec().nodes());
-        let is_node = |point: &[u64; 3]| is_everywhere || cells.is_node(*point);
+        let is_node = is_node(mesh);
         let mine = column_parts.owned(me);
         let mut first = mesh.map.owned_count() as LocalOrdinal;
         let (mut neighbours, mut ghosts) = (Vec::new(), Vec::new());
@@ -53,14 +55,12 @@ impl<'a, M: MemorySpace> Columns<'a, M> {
             if received.count() == 0 && sent.count() == 0 {
                 continue;
             }
-            let mut ids = Vec::new();
-            received.iter().filter(is_node).try_for_each(|at| try_push("ghost ids", &mut ids, whole.position(at)))?;
             let mut send = Vec::new();
-            for point in sent.iter().filter(is_node) {
+            for point in sent.iter().filter(&is_node) {
                 try_push("nodes to send", &mut send, mesh.owned_node(point).unwrap_or(NONE))?;
             }
-            let receive = first..first + ids.len() as LocalOrdinal;
-            ghosts.push((received, (!is_everywhere).then_some(ids), first));
+            let receive = first..first + received.iter().filter(&is_node).count() as LocalOrdinal;
+            ghosts.push((received, first));
             first = receive.end;
             neighbours.push(Neighbour { rank, send, receive });
         }
@@ -85,13 +85,8 @@ impl<'a, M: MemorySpace> Columns<'a, M> {
             }
         };
         (0..self.mesh.map.owned_count() as LocalOrdinal).for_each(|node| set((self.mesh.grid_point(node), node)));
-        let whole = IndexBox::whole(self.mesh.spec().nodes());
-        for (points, ids, first) in &self.ghosts {
-            match ids {
-                None => points.iter().zip(*first..).for_each(&mut set),
-                Some(ids) => ids.iter().map(|&id| whole.at(id)).zip(*first..).for_each(&mut set),
-            }
-        }
+        let is_node = is_node(self.mesh);
+        self.ghosts.iter().for_each(|(points, first)| points.iter().filter(&is_node).zip(*first..).for_each(&mut set));
         Ok(numbers)
     }
 }
