@@ -39,13 +39,9 @@ impl ElementType {
 
     /// The face with these corners: of the types whose nodes are all nodes of the cell, that with the most.
     fn face(self, corners: &[usize]) -> Option<(ElementType, Vec<usize>)> {
-        let shape = match corners.len() {
-            2 => Shape::Line,
-            3 => Shape::Triangle,
-            _ => Shape::Quadrilateral,
-        };
-        let types = ElementType::ALL.into_iter().map(|(face, _)| face);
-        let alike = types.filter(|face| face.shape() == shape && face.degree() == self.degree());
+        let sides = ElementType::ALL.into_iter().map(|(face, _)| face).filter(|face| face.dim() + 1 == self.dim());
+        let alike =
+            sides.filter(|face| face.of_degree_one().nodes() == corners.len() && face.degree() == self.degree());
         alike.filter_map(|face| Some((face, self.nodes_of(face, corners)?))).max_by_key(|(face, _)| face.nodes())
     }
 

@@ -43,16 +43,10 @@ pub(super) fn count(element: ElementType) -> usize {
 
 /// The nodes of the reference element in [0, 1] along each axis.
 fn unit_nodes(element: ElementType) -> Vec<[f64; 3]> {
-    let centred = match element.shape() {
-        Shape::Hexahedron => [true; 3],
-        Shape::Quadrilateral => [true, true, false],
-        Shape::Line => [true, false, false],
-        Shape::Wedge => [false, false, true],
-        Shape::Tetrahedron | Shape::Triangle => [false; 3],
-    };
-    let unit =
-        |xi: &[f64; 3]| std::array::from_fn(|axis| if centred[axis] { (xi[axis] + 1.0) / 2.0 } else { xi[axis] });
-    element.reference_nodes().iter().map(unit).collect()
+    let nodes = element.reference_nodes();
+    let is_centred = [0, 1, 2].map(|axis| nodes.iter().any(|xi| xi[axis] < 0.0));
+    let unit = |xi: &[f64; 3]| [0, 1, 2].map(|axis| if is_centred[axis] { (xi[axis] + 1.0) / 2.0 } else { xi[axis] });
+    nodes.iter().map(unit).collect()
 }
 
 /// The images of the unit cube, or of the unit simplex, in a cell: x -> sum_i x_i along_i.
