@@ -58,7 +58,6 @@ pub(super) fn build(
     times.mark(step::COLUMNS);
     let crs = CrsGraph::trusted(row_map, entries, elem_node.node_count());
     let elem = ElemGraph::from_positions(elem_node, positions, &crs)?;
-    times.mark(step::ELEM_GRAPH);
     Ok((crs, elem))
 }
 

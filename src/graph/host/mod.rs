@@ -30,23 +30,23 @@ use std::sync::Arc;
 
 impl BuildGraph for Threads {
     fn build_graph(&self, elem_node: &ElemNode, rows: usize, strategy: Strategy) -> Result<Graph> {
-        let (mut times, mut map_stats) = (StepTimes::default(), None);
-        let (crs, elem) = match strategy {
-            Strategy::Gather => gather::build(self, elem_node, rows, &mut times)?,
+        let mut step_times = StepTimes::default();
+        let (crs, elem, map_stats) = match strategy {
+            Strategy::Gather => {
+                let (crs, elem) = gather::build(self, elem_node, rows, &mut step_times)?;
+                (crs, Some(elem), None)
+            }
             Strategy::Map => {
-                let (crs, stats) = map::build(self, elem_node, rows, &mut times)?;
-                map_stats = Some(stats);
-                with_elem_graph(self, elem_node, crs, &mut times)?
+                let (crs, stats) = map::build(self, elem_node, rows, &mut step_times)?;
+                (crs, None, Some(stats))
             }
             #[cfg(feature = "dashmap")]
-            Strategy::DashMap => {
-                with_elem_graph(self, elem_node, dashmap::build(self, elem_node, rows, &mut times)?, &mut times)?
-            }
-            Strategy::Sort => {
-                with_elem_graph(self, elem_node, sort::build(self, elem_node, rows, &mut times)?, &mut times)?
-            }
+            Strategy::DashMap => (dashmap::build(self, elem_node, rows, &mut step_times)?, None, None),
+            Strategy::Sort => (sort::build(self, elem_node, rows, &mut step_times)?, None, None),
         };
-        Ok(Graph { crs: Arc::new(crs), elem, step_times: times, map_stats })
+        let elem = elem.map_or_else(|| ElemGraph::locate_in(self, elem_node, &crs, true), Ok)?;
+        step_times.mark(step::ELEM_GRAPH);
+        Ok(Graph { crs: Arc::new(crs), elem, step_times, map_stats })
     }
 
     fn build_bytes(strategy: Strategy, sizes: &Sizes) -> [u64; 2] {
@@ -64,15 +64,4 @@ impl BuildGraph for Threads {
     fn unite_graphs(&self, graphs: Vec<Graph>) -> Result<Vec<Graph>> {
         groups::unite(self, graphs)
     }
-}
-
-fn with_elem_graph(
-    space: &Threads,
-    elem_node: &ElemNode,
-    crs: CrsGraph,
-    times: &mut StepTimes,
-) -> Result<(CrsGraph, ElemGraph)> {
-    let elem = ElemGraph::locate_in(space, elem_node, &crs, true)?;
-    times.mark(step::ELEM_GRAPH);
-    Ok((crs, elem))
 }
