@@ -67,12 +67,9 @@ impl FromStr for CoordinateMap {
                 "invalid coordinate map `{text}`: expected none, bubble[:amplitude] or twist[:amplitude]"
             ))
         };
-        let (name, amplitude) = match text.split_once(':') {
-            Some((name, number)) => {
-                (name, Some(number.parse().ok().filter(|m: &f64| m.is_finite()).ok_or_else(refused)?))
-            }
-            None => (text, None),
-        };
+        let (name, number) = text.split_once(':').map_or((text, None), |(name, number)| (name, Some(number)));
+        let finite = |number: &str| number.parse().ok().filter(|m: &f64| m.is_finite()).ok_or_else(refused);
+        let amplitude = number.map(finite).transpose()?;
         match (name, amplitude) {
             ("none", None) => Ok(CoordinateMap::None),
             ("bubble", amplitude) => Ok(amplitude.map_or(Self::BUBBLE, CoordinateMap::Bubble)),

@@ -27,18 +27,15 @@ impl ElemNode {
     /// exceed 32 bits.
     pub fn new(nodes: Vec<LocalOrdinal>, nodes_per_elem: usize, node_count: usize) -> Result<Self> {
         let table = Self::with_repeats(nodes, nodes_per_elem, node_count)?;
-        if table.has_repeats {
-            let repeated = |nodes: &[u32]| (0..nodes.len()).find(|&i| nodes[..i].contains(&nodes[i]));
-            for (elem, nodes) in table.iter().enumerate() {
-                if let Some(i) = repeated(nodes) {
-                    let node = nodes[i];
-                    return Err(Error::Invalid(format!(
-                        "elem_node[{elem}, {i}] is {node}, which element {elem} already has; ElemNode::with_repeats accepts it"
-                    )));
-                }
-            }
+        let repeated = |nodes: &[u32]| (0..nodes.len()).find(|&i| nodes[..i].contains(&nodes[i]));
+        let first = || table.iter().enumerate().find_map(|(elem, nodes)| Some((elem, repeated(nodes)?)));
+        match table.has_repeats.then(first).flatten() {
+            None => Ok(table),
+            Some((elem, i)) => Err(Error::Invalid(format!(
+                "elem_node[{elem}, {i}] is {}, which element {elem} already has; ElemNode::with_repeats accepts it",
+                table.elem(elem)[i]
+            ))),
         }
-        Ok(table)
     }
 
     /// Takes a packed table as [`new`](Self::new), allowing repeated nodes in an element: collapsed elements (a wedge

@@ -48,15 +48,8 @@ impl Numbering {
                 next += 1;
             }
         }
-        Self::from_order(order.into_iter().rev())
-    }
-
-    /// Makes a numbering from the nodes in their new order.
-    fn from_order(order: impl ExactSizeIterator<Item = u32>) -> Result<Self> {
         let mut new_of_old = try_zeroed::<LocalOrdinal>("numbering", order.len())?;
-        for (new, old) in order.enumerate() {
-            new_of_old[old as usize] = new as LocalOrdinal;
-        }
+        order.into_iter().rev().zip(0..).for_each(|(old, new)| new_of_old[old as usize] = new);
         Ok(Numbering { new_of_old })
     }
 
