@@ -80,34 +80,18 @@ impl Lattice {
         elements
     }
 
-    /// Elements with an owned node, and all elements of the cells that have an owned point.
-    fn elements(&self) -> [u64; 2] {
-        let masks = [0, 1, 2].map(|axis| {
-            let mut masks: BTreeMap<Vec<bool>, u64> = BTreeMap::new();
-            let around = self.owned.low[axis].saturating_sub(self.cells.degree).div_ceil(self.cells.degree);
-            let end =
-                ((self.points[axis] - 1) / self.cells.degree).min((self.owned.high[axis] - 1) / self.cells.degree + 1);
-            for cell in around..end {
-                let is_owned =
-                    |at| (self.owned.low[axis]..self.owned.high[axis]).contains(&(self.cells.degree * cell + at));
-                *masks.entry((0..=self.cells.degree).map(is_owned).collect()).or_default() += 1;
-            }
-            masks
-        });
-        let (mut owned, mut all) = (0, 0);
-        for (x, nx) in &masks[0] {
-            for (y, ny) in &masks[1] {
-                for (z, nz) in &masks[2] {
-                    let cells = nx * ny * nz;
-                    all += cells * self.cells.shapes.len() as u64;
-                    let has_one = |shape: &&Vec<[u64; 3]>| {
-                        shape.iter().any(|at| x[at[0] as usize] && y[at[1] as usize] && z[at[2] as usize])
-                    };
-                    owned += cells * self.cells.shapes.iter().filter(has_one).count() as u64;
-                }
-            }
+    /// Of the elements of the cell that begins at a point, those with an owned node, and all; none unless the cell has an owned point.
+    fn elements(&self, origin: [u64; 3]) -> [u64; 2] {
+        let begins = |axis: usize| {
+            let (degree, at) = (self.cells.degree, origin[axis]);
+            at % degree == 0 && at + degree < self.points[axis] && at < self.owned.high[axis]
+        };
+        if !(0..3).all(begins) {
+            return [0; 2];
         }
-        [owned, all]
+        let is_owned = |at: &[u64; 3]| self.owned.contains([0, 1, 2].map(|axis| origin[axis] + at[axis]));
+        let owned = self.cells.shapes.iter().filter(|shape| shape.iter().any(is_owned)).count();
+        [owned as u64, self.cells.shapes.len() as u64]
     }
 }
 
@@ -128,7 +112,6 @@ impl Sizes {
         let degree = cells.degree;
         let (owned, points) = (part.owned(), part.spec().nodes());
         let lattice = Lattice { cells, points, owned: *owned, fixes_all_faces };
-        let [elems, looked_at] = lattice.elements();
         let along = [0, 1].map(|axis| owned.counts()[axis].div_ceil(degree));
         let is_box = element == ElementType::Hex8;
         // Of hexahedra all that are computed, of others those of owned cells.
@@ -137,7 +120,6 @@ impl Sizes {
             if is_box { [of_cells[0], of_cells[1]] } else { [along[0] * lattice.cells.shapes.len() as u64, along[1]] };
         let (rows_listed, rows_padded) = if is_box { listed_and_padded(part) } else { (0, 0) };
         let mut sizes = Sizes {
-            elems,
             layer,
             listed: rows_listed,
             padded: rows_padded,
@@ -145,7 +127,6 @@ impl Sizes {
             cubature: element.points() as u64,
             dofs: dofs as u64,
             points: owned.count(),
-            looked_at,
             ..Sizes::default()
         };
         let [along_x, along_y, along_z] =
@@ -155,11 +136,14 @@ impl Sizes {
             for &(y, ny) in &along_y {
                 let (mut nodes_of_line, mut longest_of_line) = (0, 0);
                 for &(x, nx) in &along_x {
-                    let point = [x, y, z];
+                    let (point, count) = ([x, y, z], nx * ny * nz);
+                    let [elems, looked_at] = lattice.elements(point);
+                    sizes.elems += count * elems;
+                    sizes.looked_at += count * looked_at;
                     if !lattice.cells.is_node(point) {
                         continue;
                     }
-                    let (count, elements) = (nx * ny * nz, lattice.neighbours(point, &mut neighbours));
+                    let elements = lattice.neighbours(point, &mut neighbours);
                     if !lattice.owned.contains(point) {
                         sizes.ghosts +=
                             count * u64::from(neighbours.iter().any(|&other| lattice.owned.contains(other)));
