@@ -69,32 +69,21 @@ pub fn boundary_faces(
     let mut types: Vec<ElementType> = faces.iter().map(|(face, _)| *face).collect();
     types.sort_unstable_by_key(|face| face.nodes());
     types.dedup();
-    types.into_iter().map(|face| table(face, elem_node, &faces, &numbers, keep)).collect()
-}
-
-/// The faces of one type, of those with these numbers.
-fn table(
-    element: ElementType,
-    cells: &ElemNode,
-    faces: &[(ElementType, Vec<usize>)],
-    numbers: &[usize],
-    keep: &dyn Fn(&[LocalOrdinal]) -> bool,
-) -> Result<BoundaryFaces> {
-    let (mut table, mut of_cells, mut face) = (Vec::new(), Vec::new(), Vec::with_capacity(element.nodes()));
-    for &number in numbers {
-        let (cell, (of, nodes)) = (number / faces.len(), &faces[number % faces.len()]);
-        if *of != element {
-            continue;
+    let of_number = |&number: &usize| (number / faces.len(), &faces[number % faces.len()]);
+    let table = |element: ElementType| {
+        let (mut table, mut cells, mut face) = (Vec::new(), Vec::new(), Vec::with_capacity(element.nodes()));
+        for (cell, (_, nodes)) in numbers.iter().map(of_number).filter(|(_, (of, _))| *of == element) {
+            face.clear();
+            face.extend(nodes.iter().map(|&m| elem_node.elem(cell)[m]));
+            if keep(&face) {
+                face.iter().try_for_each(|&node| try_push("nodes of faces", &mut table, node))?;
+                try_push("cells of faces", &mut cells, cell as LocalOrdinal)?;
+            }
         }
-        face.clear();
-        face.extend(nodes.iter().map(|&m| cells.elem(cell)[m]));
-        if keep(&face) {
-            face.iter().try_for_each(|&node| try_push("nodes of faces", &mut table, node))?;
-            try_push("cells of faces", &mut of_cells, cell as LocalOrdinal)?;
-        }
-    }
-    let elem_node = ElemNode::new(table, element.nodes(), cells.node_count())?;
-    Ok(BoundaryFaces { element, elem_node, cells: of_cells })
+        let elem_node = ElemNode::new(table, element.nodes(), elem_node.node_count())?;
+        Ok(BoundaryFaces { element, elem_node, cells })
+    };
+    types.into_iter().map(table).collect()
 }
 
 #[cfg(test)]
