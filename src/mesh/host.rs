@@ -89,7 +89,7 @@ impl MeshSpace for Threads {
         match folded.into_iter().flatten().next() {
             None => Ok(()),
             Some((elem, place, determinant)) => {
-                Err(Error::Folded { element: mesh.global_elem(elem), place, determinant })
+                Err(Error::Folded { element: mesh.part.global_elem(elem), place, determinant })
             }
         }
     }

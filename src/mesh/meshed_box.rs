@@ -10,7 +10,7 @@
 //! ```
 //! Memory: 4 bytes per node of an element and 25 bytes per node; listed ids 8 bytes per node, on the host.
 
-use super::{BoxPart, BoxSpec, CoordinateMap, ElemNode, IndexBox, Sizes, point};
+use super::{BoxPart, BoxSpec, ElemNode, IndexBox, Sizes, point};
 use crate::comm::Map;
 use crate::element::ElementType;
 use crate::space::{ExecutionSpace, HostMemory, MemorySpace};
@@ -129,11 +129,6 @@ impl<M: MemorySpace> Mesh<M> {
         self.elem_node.elem_count()
     }
 
-    /// Returns the id of a local element in the whole box of trilinear hexahedra (lexicographic, x fastest).
-    pub(super) fn global_elem(&self, elem: usize) -> GlobalOrdinal {
-        self.part.global_elem(elem)
-    }
-
     /// Returns the id of a local node in the whole box: the lexicographic number of its grid point, x fastest.
     pub fn global_node(&self, node: LocalOrdinal) -> GlobalOrdinal {
         match &self.listed {
@@ -210,16 +205,11 @@ impl<M: MemorySpace> Mesh<M> {
 
     /// The error for a local node that lies outside the box.
     pub(super) fn outside(&self, node: usize, [x, y, z]: [f64; 3]) -> Error {
-        let ([a, b, c], map) = (self.part.spec().size(), self.coordinate_map());
+        let ([a, b, c], map) = (self.part.spec().size(), self.part.spec().map());
         let node = self.global_node(node as LocalOrdinal);
         Error::Invalid(format!(
             "node {node}: the map {map} moves it to ({x}, {y}, {z}), out of the box of size {a} x {b} x {c}: expected a \
              smaller amplitude"
         ))
-    }
-
-    /// Returns the map that moved the nodes.
-    pub fn coordinate_map(&self) -> CoordinateMap {
-        self.part.spec().map()
     }
 }

@@ -132,7 +132,7 @@ fn two_ranks_number_their_nodes_as_by_hand() {
     assert_eq!(second.elem_node.elem(4), [9, 10, 13, 12, 0, 1, 4, 3]);
     assert_eq!(first.map.neighbours()[0].send, (0..9).collect::<Vec<_>>());
     assert_eq!(second.map.neighbours()[0].send, (9..18).collect::<Vec<_>>());
-    assert_eq!((second.global_node(0), second.global_node(18), second.global_elem(4)), (18, 0, 4));
+    assert_eq!((second.global_node(0), second.global_node(18), second.part.global_elem(4)), (18, 0, 4));
     assert_eq!(first.node_coord[13], [0.5, 0.5, 0.5]);
     assert_eq!(first.node_faces[0], Face::XMin as u8 | Face::YMin as u8 | Face::ZMin as u8);
     assert_eq!(first.node_faces[9], Face::XMin as u8 | Face::YMin as u8);
@@ -158,7 +158,7 @@ fn meshes_conform_and_agree_between_spaces_and_ranks() {
         }
         for (elem, nodes) in mesh.elem_node.iter().enumerate() {
             let seen: Vec<_> = nodes.iter().map(|&n| (mesh.global_node(n), mesh.node_coord[n as usize])).collect();
-            assert_eq!(*elem_by_global.entry(mesh.global_elem(elem)).or_insert(seen.clone()), seen);
+            assert_eq!(*elem_by_global.entry(mesh.part.global_elem(elem)).or_insert(seen.clone()), seen);
         }
     }
     assert_eq!(elem_by_global.len() as u64, spec.elem_count());
@@ -227,8 +227,7 @@ fn folded_elements_are_named_by_their_global_id() {
             fold(&nodes.map(|n| folded.node_coord[n as usize])).is_some()
         });
         let error = space.check_folding(&folded).unwrap_err();
-        let named =
-            matches!(error, crate::Error::Folded { element, .. } if element == folded.global_elem(lowest.unwrap()));
+        let named = matches!(error, crate::Error::Folded { element, .. } if element == folded.part.global_elem(lowest.unwrap()));
         assert!(named, "{error}");
     }
     let mut unknown = mesh(CoordinateMap::None, 0);

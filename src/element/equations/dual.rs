@@ -33,9 +33,7 @@ impl<N: Number> Dual<N> {
     fn chain(self, value: N, derivative: N) -> Self {
         Dual { value, slopes: self.slopes.map(|slope| derivative * slope) }
     }
-}
 
-impl<N: Number> Dual<N> {
     /// A value with the slopes of `self` where `lead` is 0 or larger, and those of `other` elsewhere.
     // Chosen, not weighted with 0 and 1: 0 times an infinite slope is NaN.
     #[inline(always)]
