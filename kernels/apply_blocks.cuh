@@ -29,17 +29,21 @@ struct Tables {
 // Number `which` of a place of an element of the block.
 INLINE double& of(double* part, int which, int place, int e) { return part[(which * CUBE + place) * GROUP + e]; }
 
-// sum_i line[q][i] item(i), or with TRANSPOSED sum_q line[q][i] item(q).
-template <bool TRANSPOSED, class Item> INLINE double along(const double (&line)[EDGE][EDGE], int at, Item item) {
+// Adds number `which` along an axis whose places are STRIDE apart: sum_i line[q][i] item(i) at the index q of a place, or with BACK
+// sum_i line[i][q] item(i).
+template <int STRIDE, bool BACK = false>
+INLINE double along(const double (&line)[EDGE][EDGE], double* part, int which, int place, int e) {
+    const int q = place / STRIDE % EDGE, first = place - STRIDE * q;
     double sum = 0;
 #pragma unroll
-    for (int i = 0; i < EDGE; i++) sum += (TRANSPOSED ? line[i][at] : line[at][i]) * item(i);
+    for (int i = 0; i < EDGE; i++) sum += (BACK ? line[i][q] : line[q][i]) * of(part, which, first + STRIDE * i, e);
     return sum;
 }
 
 template <bool RESIDUAL>
 INLINE void compute(const Mine& mine, const Input& in, const Statement& equation, const Tables& tables, double* a, const Output& out) {
-    constexpr int ALL = FIELDS<RESIDUAL>;
+    constexpr int ALL = FIELDS<RESIDUAL>, X = 1, Y = EDGE, Z = EDGE * EDGE;
+    const auto &values = tables.values, &slopes = tables.slopes;
     // Passes read one part of the memory and write the other: a has 2 numbers per field and place, b has 3.
     double* b = a + 2 * ALL * CUBE * GROUP;
     for_places(mine.elems, CUBE, [&](int e, int place) {
@@ -49,35 +53,28 @@ INLINE void compute(const Mine& mine, const Input& in, const Statement& equation
     });
     // Along x; then y; then z at the points, whose fluxes go to a.
     for_places(mine.elems, CUBE, [&](int e, int place) {
-        int q = place % EDGE, line = place - q;
 #pragma unroll
         for (int f = 0; f < ALL; f++) {
-            auto item = [&](int i) { return of(b, f, line + i, e); };
-            of(a, 2 * f, place, e) = along<false>(tables.values, q, item);
-            of(a, 2 * f + 1, place, e) = along<false>(tables.slopes, q, item);
+            of(a, 2 * f, place, e) = along<X>(values, b, f, place, e);
+            of(a, 2 * f + 1, place, e) = along<X>(slopes, b, f, place, e);
         }
     });
     for_places(mine.elems, CUBE, [&](int e, int place) {
-        int r = place / EDGE % EDGE, line = place - EDGE * r;
 #pragma unroll
         for (int f = 0; f < ALL; f++) {
-            auto value = [&](int j) { return of(a, 2 * f, line + EDGE * j, e); };
-            auto slope = [&](int j) { return of(a, 2 * f + 1, line + EDGE * j, e); };
-            of(b, 3 * f, place, e) = along<false>(tables.values, r, slope);
-            of(b, 3 * f + 1, place, e) = along<false>(tables.slopes, r, value);
-            of(b, 3 * f + 2, place, e) = along<false>(tables.values, r, value);
+            of(b, 3 * f, place, e) = along<Y>(values, a, 2 * f + 1, place, e);
+            of(b, 3 * f + 1, place, e) = along<Y>(slopes, a, 2 * f, place, e);
+            of(b, 3 * f + 2, place, e) = along<Y>(values, a, 2 * f, place, e);
         }
     });
     for_places(mine.elems, CUBE, [&](int e, int place) {
-        int s = place / (EDGE * EDGE), line = place % (EDGE * EDGE);
         double at[ALL][TERMS], flux[DOFS][TERMS];
 #pragma unroll
         for (int f = 0; f < ALL; f++) {
-            auto item = [&](int which) { return [&, which](int k) { return of(b, 3 * f + which, line + EDGE * EDGE * k, e); }; };
-            at[f][0] = along<false>(tables.values, s, item(0));
-            at[f][1] = along<false>(tables.values, s, item(1));
-            at[f][2] = along<false>(tables.slopes, s, item(2));
-            at[f][3] = along<false>(tables.values, s, item(2));
+            at[f][0] = along<Z>(values, b, 3 * f, place, e);
+            at[f][1] = along<Z>(values, b, 3 * f + 1, place, e);
+            at[f][2] = along<Z>(slopes, b, 3 * f + 2, place, e);
+            at[f][3] = along<Z>(values, b, 3 * f + 2, place, e);
         }
         at_point<RESIDUAL>(equation, tables.weights[place], at, flux);
 #pragma unroll
@@ -87,31 +84,26 @@ INLINE void compute(const Mine& mine, const Input& in, const Statement& equation
     });
     // Back along z, y and x.
     for_places(mine.elems, CUBE, [&](int e, int place) {
-        int k = place / (EDGE * EDGE), line = place % (EDGE * EDGE);
 #pragma unroll
         for (int c = 0; c < DOFS; c++) {
-            auto item = [&](int which) { return [&, which](int s) { return of(a, TERMS * c + which, line + EDGE * EDGE * s, e); }; };
-            of(b, 3 * c, place, e) = along<true>(tables.values, k, item(0));
-            of(b, 3 * c + 1, place, e) = along<true>(tables.values, k, item(1));
-            of(b, 3 * c + 2, place, e) = along<true>(tables.slopes, k, item(2)) + along<true>(tables.values, k, item(3));
+            const int first = TERMS * c;
+            of(b, 3 * c, place, e) = along<Z, true>(values, a, first, place, e);
+            of(b, 3 * c + 1, place, e) = along<Z, true>(values, a, first + 1, place, e);
+            of(b, 3 * c + 2, place, e) = along<Z, true>(slopes, a, first + 2, place, e) + along<Z, true>(values, a, first + 3, place, e);
         }
     });
     for_places(mine.elems, CUBE, [&](int e, int place) {
-        int j = place / EDGE % EDGE, line = place - EDGE * j;
 #pragma unroll
         for (int c = 0; c < DOFS; c++) {
-            auto item = [&](int which) { return [&, which](int r) { return of(b, 3 * c + which, line + EDGE * r, e); }; };
-            of(a, 2 * c, place, e) = along<true>(tables.slopes, j, item(1)) + along<true>(tables.values, j, item(2));
-            of(a, 2 * c + 1, place, e) = along<true>(tables.values, j, item(0));
+            const int first = 3 * c;
+            of(a, 2 * c, place, e) = along<Y, true>(slopes, b, first + 1, place, e) + along<Y, true>(values, b, first + 2, place, e);
+            of(a, 2 * c + 1, place, e) = along<Y, true>(values, b, first, place, e);
         }
     });
     for_places(mine.elems, CUBE, [&](int e, int place) {
-        int i = place % EDGE, line = place - i;
 #pragma unroll
         for (int c = 0; c < DOFS; c++) {
-            auto value = [&](int q) { return of(a, 2 * c, line + q, e); };
-            auto slope = [&](int q) { return of(a, 2 * c + 1, line + q, e); };
-            double sum = along<true>(tables.values, i, value) + along<true>(tables.slopes, i, slope);
+            double sum = along<X, true>(values, a, 2 * c, place, e) + along<X, true>(slopes, a, 2 * c + 1, place, e);
             put(in, out, mine.at(e), int(tables.order[place]), c, sum);
         }
     });
