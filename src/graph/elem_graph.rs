@@ -36,7 +36,7 @@ macro_rules! position {
 position!(u8, u16, u32);
 
 /// Positions in the smallest integer type that fits the longest row.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Positions<M: MemorySpace = HostMemory> {
     /// Rows of up to 255 entries.
     U8(M::Array<u8>),
@@ -44,17 +44,6 @@ pub enum Positions<M: MemorySpace = HostMemory> {
     U16(M::Array<u16>),
     /// Longer rows.
     U32(M::Array<u32>),
-}
-
-impl PartialEq for Positions {
-    fn eq(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Positions::U8(a), Positions::U8(b)) => a == b,
-            (Positions::U16(a), Positions::U16(b)) => a == b,
-            (Positions::U32(a), Positions::U32(b)) => a == b,
-            _ => false,
-        }
-    }
 }
 
 /// An element-node table and the positions `[elem, i, j]` in the row of node i. The row's offset plus the position is

@@ -7,17 +7,11 @@ use crate::{LocalOrdinal, RowOffset};
 
 /// The *slots* of the element-node table that contain each row's node, in ascending order. Slot
 /// `e * nodes_per_elem + i` is node `i` of element `e`. Uses 4 bytes per slot and 8 per row.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct NodeElem<M: MemorySpace = HostMemory> {
     rows: usize,
     row_map: M::Array<RowOffset>,
     slots: M::Array<LocalOrdinal>,
-}
-
-impl PartialEq for NodeElem {
-    fn eq(&self, other: &Self) -> bool {
-        (&self.row_map, &self.slots) == (&other.row_map, &other.slots)
-    }
 }
 
 impl NodeElem {
