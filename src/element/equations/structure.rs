@@ -28,10 +28,7 @@ pub(crate) fn is_symmetric<E: Equation<D>, const D: usize>(equation: &E) -> bool
 /// Returns whether derivatives are symmetric.
 pub(crate) fn symmetric_slopes<const D: usize>(slopes: &Slopes<D>) -> bool {
     let mut entries = (0..D * D * 16).map(|k| [k / 16 / D, k / 16 % D, k / 4 % 4, k % 4]);
-    entries.all(|[c, d, i, j]| {
-        let (slope, transposed) = (slopes[c][d][i][j], slopes[d][c][j][i]);
-        slope == transposed
-    })
+    entries.all(|[c, d, i, j]| slopes[c][d][i][j] == slopes[d][c][j][i])
 }
 
 /// Returns whether a derivative by a value, or of a source, is nonzero somewhere: otherwise element matrices are

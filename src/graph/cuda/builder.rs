@@ -45,16 +45,6 @@ impl<'a> Builder<'a> {
         Ok(Builder { space, elem_node, nodes: elem_node.nodes(), per_elem, slots, rows })
     }
 
-    /// Launches a kernel with one thread per item.
-    pub(super) fn items(&self, name: &'static str, items: usize, arguments: &[Argument]) -> Result<()> {
-        self.space.graph_items(name, items, arguments)
-    }
-
-    /// Launches a kernel with one warp per row.
-    pub(super) fn warps(&self, name: &'static str, arguments: &[Argument]) -> Result<()> {
-        self.items(name, self.rows * WARP, arguments)
-    }
-
     /// Launches a kernel with a warp per row and `capacity` keys of shared memory.
     pub(super) fn sorting_warps(
         &self,
@@ -102,12 +92,12 @@ impl<'a> Builder<'a> {
                 // Hexahedra with short rows, the usual case, store 8 positions at once.
                 1 if self.per_elem == 8 => {
                     let arguments = arguments![self.slots as u64, rows, self.nodes, row_map, entries, &mut positions];
-                    self.items("locate_hex", self.slots, arguments)?;
+                    self.space.graph_items("locate_hex", self.slots, arguments)?;
                 }
                 bytes => {
                     let name = ["locate_u8", "locate_u16", "locate_u32"][bytes / 2];
                     let arguments = arguments![pairs as u64, nn, rows, self.nodes, row_map, entries, &mut positions];
-                    self.items(name, pairs, arguments)?;
+                    self.space.graph_items(name, pairs, arguments)?;
                 }
             }
             positions

@@ -30,7 +30,7 @@ impl Builder<'_> {
     pub(super) fn map(&self, times: &mut StepTimes) -> Result<(Built, MapStats)> {
         let (space, nn, rows, slots) = (self.space, self.per_elem as u32, self.rows as u64, self.slots as u64);
         let mut counts = space.zeros::<u32>(self.rows)?;
-        self.items("count_slots", self.slots, arguments![slots, rows, self.nodes, &mut counts])?;
+        space.graph_items("count_slots", self.slots, arguments![slots, rows, self.nodes, &mut counts])?;
         let (starts, _) = space.scan(self.rows, &counts)?;
         let capacity = self.slots * (self.per_elem - 1);
         let mut table = space.zeros::<u32>(capacity)?;
@@ -71,6 +71,6 @@ impl Builder<'_> {
         // A radix sort is stable: sorting by column and then by row orders the columns within each row.
         let keys = self.space.sort_keys(keys, 0..bits_of(self.elem_node.node_count()))?;
         let keys = self.space.sort_keys(keys, 32..32 + bits_of(self.rows))?;
-        self.items("lower_halves", nnz, arguments![nnz as u64, &keys, entries])
+        self.space.graph_items("lower_halves", nnz, arguments![nnz as u64, &keys, entries])
     }
 }
