@@ -12,19 +12,30 @@ use foldhash::fast::FixedState;
 use std::collections::HashMap;
 use std::ffi::{CStr, CString, c_void};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Mutex, MutexGuard, OnceLock};
+use xxhash_rust::xxh3::xxh3_128;
 
 /// The modules loaded so far on one device.
 #[derive(Debug)]
 pub(super) struct Modules {
     pub info: DeviceInfo,
     architecture: OnceLock<Architecture>,
-    loaded: Mutex<ByFile>,
-    /// Entry points of files without defines, by the addresses of the file and of the name and the length of the name. A launch
-    /// costs the host about 3 us, which is as long as a small kernel runs, so it finds its entry point by one cheap hash.
-    known: Mutex<HashMap<(usize, usize, usize), Function, FixedState>>,
-    /// Entry points compiled for functions of a user, found without making the source text.
-    used: Mutex<HashMap<UseKey, Function, FixedState>>,
+    loaded: Mutex<HashMap<FileKey, sys::CUmodule>>,
+    /// Entry points with address and length of their names. A launch costs the host about 3 us, which is as long as a small kernel
+    /// runs, so it finds its entry point by one cheap hash.
+    known: Mutex<HashMap<(FileKey, usize, usize), Function, FixedState>>,
+}
+
+/// Identifies a compiled file: the address of its `static` and the key of the text in front.
+type FileKey = (usize, u128);
+
+fn file_key(file: &'static KernelFile, front: u128) -> FileKey {
+    (std::ptr::from_ref(file) as usize, front)
+}
+
+/// The key of defines in front of a kernel file; they are empty for a file that is compiled as it is.
+pub(super) fn key_of(defines: &str) -> u128 {
+    xxh3_128(defines.as_bytes())
 }
 
 /// Identifies the text in front of a kernel file: the functions of a user, the loop, its numbers of arrays.
@@ -37,25 +48,13 @@ pub(super) struct Use {
 }
 
 impl Use {
-    /// Addresses and lengths of the texts, which a launch hashes in place of their bytes.
-    fn key(&self) -> [usize; 9] {
+    /// The key of the text: hashes addresses and lengths of its parts in place of their bytes.
+    pub fn key(&self) -> u128 {
         let [[a, b], [c, d], [e, f]] =
             [self.text, self.name, self.operation].map(|text| [text.as_ptr() as usize, text.len()]);
         let [g, h, i] = self.arrays;
-        [a, b, c, d, e, f, g, h, i]
+        xxh3_128([a, b, c, d, e, f, g, h, i].map(usize::to_ne_bytes).as_flattened())
     }
-}
-
-/// Address of a file, [`Use::key`], address of a kernel's name.
-type UseKey = (usize, [usize; 9], usize);
-
-/// The modules of each file by the defines that it was compiled with. The key is the address of the file's `static`.
-type ByFile = HashMap<usize, HashMap<String, Loaded>>;
-
-#[derive(Debug)]
-struct Loaded {
-    module: sys::CUmodule,
-    functions: HashMap<&'static str, Function>,
 }
 
 /// An entry point, with the sizes that a launch checks.
@@ -112,58 +111,30 @@ pub struct KernelInfo {
 
 impl Modules {
     pub fn new(info: DeviceInfo) -> Self {
-        let (architecture, loaded) = (OnceLock::new(), Mutex::default());
-        Modules { info, architecture, loaded, known: Mutex::default(), used: Mutex::default() }
+        Modules { info, architecture: OnceLock::new(), loaded: Mutex::default(), known: Mutex::default() }
     }
 
-    /// Returns the entry point `name` of `file` compiled with `defines`; compiles and loads the file at its first use.
-    pub fn function(&self, file: &'static KernelFile, defines: &str, name: &'static str) -> Result<Function> {
-        let key = (std::ptr::from_ref(file) as usize, name.as_ptr() as usize, name.len());
-        let known = || self.known.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        if defines.is_empty()
-            && let Some(function) = known().get(&key)
-        {
-            return Ok(*function);
-        }
-        let function = self.loaded_function(file, defines, name)?;
-        if defines.is_empty() {
-            known().insert(key, function);
-        }
-        Ok(function)
-    }
-
-    /// Returns the entry point `name` of `file` compiled for functions of a user, whose text is made at the first use.
-    pub fn used(
+    /// Returns the entry point `name` of `file` compiled with the text in front that `key` identifies; makes the text, compiles and
+    /// loads the file at its first use.
+    pub fn function(
         &self,
         file: &'static KernelFile,
-        of: &Use,
-        text: impl FnOnce() -> String,
+        key: u128,
+        front: impl FnOnce() -> String,
         name: &'static str,
     ) -> Result<Function> {
-        let key = (std::ptr::from_ref(file) as usize, of.key(), name.as_ptr() as usize);
-        let known = || self.used.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        if let Some(function) = known().get(&key) {
-            return Ok(*function);
-        }
-        let function = self.loaded_function(file, &text(), name)?;
-        known().insert(key, function);
-        Ok(function)
-    }
-
-    /// Returns the entry point of a file that may have to be compiled, loaded or searched.
-    fn loaded_function(&self, file: &'static KernelFile, defines: &str, name: &'static str) -> Result<Function> {
-        let mut loaded = self.loaded.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let entry = self.module(&mut loaded, file, defines)?;
-        if let Some(function) = entry.functions.get(name) {
+        let entry = (file_key(file, key), name.as_ptr() as usize, name.len());
+        if let Some(function) = locked(&self.known).get(&entry) {
             return Ok(*function);
         }
         let symbol = CString::new(name)
             .map_err(|_| Error::Device(format!("{name}: a kernel name without zero bytes is expected")))?;
+        let module = self.module(file, key, || self.image(file, &front()))?;
         // SAFETY: the module is loaded.
-        let handle = unsafe { result::module::get_function(entry.module, symbol) };
+        let handle = unsafe { result::module::get_function(module, symbol) };
         let handle = checked(handle, &format!("kernel {name} of {}.cu", file.name()))?;
         let function = Function { handle, parameters: parameters(handle, self.info.driver)? };
-        entry.functions.insert(name, function);
+        locked(&self.known).insert(entry, function);
         Ok(function)
     }
 
@@ -177,13 +148,25 @@ impl Modules {
         }
     }
 
-    fn module<'a>(&self, loaded: &'a mut ByFile, file: &'static KernelFile, defines: &str) -> Result<&'a mut Loaded> {
-        let of_file = loaded.entry(std::ptr::from_ref(file) as usize).or_default();
-        if !of_file.contains_key(defines) {
-            let image = self.architecture()?.cached(file.name(), &file.source(defines), self.info.driver)?;
-            of_file.insert(defines.into(), module_of(file, image)?);
+    /// Returns the machine code of a file, from the cache on disk or compiled.
+    fn image(&self, file: &KernelFile, defines: &str) -> Result<Vec<u8>> {
+        self.architecture()?.cached(file.name(), &file.source(defines), self.info.driver)
+    }
+
+    /// Returns a module, loaded from its machine code at the first use.
+    fn module(
+        &self,
+        file: &'static KernelFile,
+        key: u128,
+        image: impl FnOnce() -> Result<Vec<u8>>,
+    ) -> Result<sys::CUmodule> {
+        let mut loaded = locked(&self.loaded);
+        if let Some(module) = loaded.get(&file_key(file, key)) {
+            return Ok(*module);
         }
-        of_file.get_mut(defines).ok_or_else(|| Error::Device(format!("{}.cu: not loaded", file.name())))
+        let module = module_of(file, image()?)?;
+        loaded.insert(file_key(file, key), module);
+        Ok(module)
     }
 
     /// Returns the resources of every kernel of `files`, sorted by file and name.
@@ -192,10 +175,9 @@ impl Modules {
         if self.info.driver < ENUMERATES {
             return Err(Error::Device("listing kernels needs a driver for CUDA 12.4 or later".into()));
         }
-        let mut loaded = self.loaded.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let mut all = Vec::new();
         for file in files {
-            for handle in load_all(self.module(&mut loaded, file, "")?.module)? {
+            for handle in load_all(self.module(file, key_of(""), || self.image(file, ""))?)? {
                 all.push(kernel_info(resident, file.name(), Function { handle, parameters: None })?);
             }
         }
@@ -205,8 +187,7 @@ impl Modules {
 
     /// Compiles and loads all kernels of a file with these defines; those loaded before cost nothing.
     pub fn load(&self, file: &'static KernelFile, defines: &str) -> Result<()> {
-        let mut loaded = self.loaded.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let module = self.module(&mut loaded, file, defines)?.module;
+        let module = self.module(file, key_of(defines), || self.image(file, defines))?;
         if self.info.driver >= ENUMERATES {
             load_all(module)?;
         }
@@ -215,10 +196,7 @@ impl Modules {
 
     /// As [`load`](Self::load) for several files without defines, which the cores that this process may use compile side by side.
     pub fn load_files(&self, files: &[&'static KernelFile]) -> Result<()> {
-        let lock = || self.loaded.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let is_missing = |file: &&&'static KernelFile| {
-            !lock().get(&(std::ptr::from_ref(**file) as usize)).is_some_and(|of_file| of_file.contains_key(""))
-        };
+        let is_missing = |file: &&&'static KernelFile| !locked(&self.loaded).contains_key(&file_key(file, key_of("")));
         let missing: Vec<&'static KernelFile> = files.iter().filter(is_missing).copied().collect();
         let (architecture, driver) = (self.architecture()?, self.info.driver);
         let (next, images) = (AtomicUsize::new(0), missing.iter().map(|_| OnceLock::new()).collect::<Vec<_>>());
@@ -234,35 +212,32 @@ impl Modules {
             compile();
         });
         for (&file, image) in missing.iter().zip(images) {
-            let image =
-                image.into_inner().ok_or_else(|| Error::Device(format!("{}.cu: not compiled", file.name())))??;
-            let mut loaded = lock();
-            let of_file = loaded.entry(std::ptr::from_ref(file) as usize).or_default();
-            if !of_file.contains_key("") {
-                of_file.insert(String::new(), module_of(file, image)?);
-            }
+            let not_compiled = || Err(Error::Device(format!("{}.cu: not compiled", file.name())));
+            self.module(file, key_of(""), || image.into_inner().unwrap_or_else(not_compiled))?;
         }
         files.iter().try_for_each(|file| self.load(file, ""))
     }
 
     /// Unloads all modules. No kernel may be running.
     pub fn unload(&self) {
-        let mut loaded = self.loaded.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        for loaded in loaded.drain().flat_map(|(_, of_file)| of_file.into_values()) {
+        for (_, module) in locked(&self.loaded).drain() {
             // SAFETY: `module` loaded it, and no kernel of it runs.
-            let _ = unsafe { result::module::unload(loaded.module) };
+            let _ = unsafe { result::module::unload(module) };
         }
     }
 }
 
+fn locked<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
 /// Loads the machine code of a file.
-fn module_of(file: &KernelFile, mut image: Vec<u8>) -> Result<Loaded> {
+fn module_of(file: &KernelFile, mut image: Vec<u8>) -> Result<sys::CUmodule> {
     image.push(0);
     let loading = format!("loading {}.cu", file.name());
     before(&loading)?;
     // SAFETY: a whole image (PTX ends with a zero), read during the call only.
-    let module = unsafe { result::module::load_data(image.as_ptr().cast::<c_void>()) };
-    Ok(Loaded { module: made(module, &loading)?, functions: HashMap::new() })
+    made(unsafe { result::module::load_data(image.as_ptr().cast::<c_void>()) }, &loading)
 }
 
 /// Returns the kernels of a loaded module, and completes the loads that the driver has deferred.

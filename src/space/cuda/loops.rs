@@ -261,9 +261,7 @@ impl Cuda {
         grid: Grid,
         arguments: &[Argument],
     ) -> Result<()> {
-        let device = self.device();
-        device.bind()?;
-        let function = device.modules.used(&LOOPS, of, front, name)?;
+        let function = self.modules()?.function(&LOOPS, of.key(), front, name)?;
         launch::launch(&self.stream, name, function, grid, arguments)
     }
 

@@ -54,7 +54,7 @@ use super::{Array, ExecutionSpace, Item, MemorySpace, SCALARS, try_zeroed};
 use crate::{Error, Result};
 use cudarc::driver::{result, sys};
 use error::checked;
-use kernels::{Function, Modules};
+use kernels::{Function, Modules, key_of};
 use pinned::{PIECE, Pinned, PinnedPool};
 use std::fmt;
 use std::sync::Arc;
@@ -212,7 +212,7 @@ impl Cuda {
 
     /// Returns a kernel, whose file is compiled unless it was before.
     fn function(&self, file: &'static KernelFile, defines: &str, name: &'static str) -> Result<Function> {
-        self.modules()?.function(file, defines, name)
+        self.modules()?.function(file, key_of(defines), || defines.into(), name)
     }
 
     /// Returns the kernels of the GPU, whose context becomes current.
