@@ -50,12 +50,12 @@ pub(crate) use source::kernel_file;
 pub use stream::Event;
 pub use view::{DeviceView, DeviceViewMut, Part};
 
-use super::{Array, ExecutionSpace, Item, MemorySpace, SCALARS, try_zeroed};
+use super::{Array, ExecutionSpace, Item, MemorySpace, SCALARS, Streams, try_zeroed};
 use crate::{Error, Result};
 use cudarc::driver::{result, sys};
 use error::checked;
 use kernels::{Function, Modules, key_of};
-use pinned::{PIECE, Pinned, PinnedPool};
+use pinned::{Copying, PIECE, PinnedArray, PinnedPool};
 use std::fmt;
 use std::sync::Arc;
 use stream::Stream;
@@ -274,57 +274,21 @@ impl Cuda {
         self.device().bind()?;
         let piece = (PIECE / size_of::<T>()).max(1);
         for (number, items) in data.chunks(piece).enumerate() {
-            let mut buffer = self.pinned.take(size_of_val(items))?;
-            let staged = buffer.as_slice::<T>(items.len());
+            let mut staged = PinnedArray::unfilled(&self.pinned, items.len())?;
             staged.copy_from_slice(items);
             let to = array.address() + ((first + number * piece) * size_of::<T>()) as u64;
             // SAFETY: inside the array, as checked; the pool hands the buffer out again only after the copy.
-            checked(unsafe { result::memcpy_htod_async(to, staged, self.stream.handle) }, "cuMemcpyHtoDAsync")?;
-            self.pinned.give(buffer, &self.stream)?;
+            let copied = unsafe { result::memcpy_htod_async(to, &staged, self.stream.handle) };
+            staged.mark(&self.stream)?;
+            checked(copied, "cuMemcpyHtoDAsync")?;
         }
         Ok(())
-    }
-
-    fn begin_copy<T: Item>(&self, array: &CudaArray<T>, first: usize, len: usize) -> Result<Reading> {
-        self.device().bind()?;
-        let mut buffer = self.pinned.take(len * size_of::<T>())?;
-        let (from, to) = (array.address() + (first * size_of::<T>()) as u64, buffer.as_slice::<T>(len));
-        if len > 0 {
-            // SAFETY: both are long enough; nobody touches the buffer before the event after the copy has passed.
-            checked(unsafe { result::memcpy_dtoh_async(to, from, self.stream.handle) }, "cuMemcpyDtoHAsync")?;
-        }
-        let arrived = self.record()?;
-        Ok(Reading { copy: Some((buffer, arrived)), pool: self.pinned.clone(), len })
-    }
-
-    fn finish_copy<T: Item>(&self, mut reading: Reading, out: &mut [T]) -> Result<()> {
-        if let Some((buffer, arrived)) = &mut reading.copy {
-            arrived.wait()?;
-            out.copy_from_slice(buffer.as_slice(out.len()));
-        }
-        Ok(())
-    }
-}
-
-/// A copy to the host that is under way. Its buffer goes back to the pool, also when nobody waits for the copy.
-#[derive(Debug)]
-pub struct Reading {
-    copy: Option<(Pinned, Event)>,
-    pool: Arc<PinnedPool>,
-    len: usize,
-}
-
-impl Drop for Reading {
-    fn drop(&mut self) {
-        if let Some((buffer, arrived)) = self.copy.take() {
-            self.pool.put(buffer, arrived);
-        }
     }
 }
 
 impl ExecutionSpace for Cuda {
     type Memory = CudaMemory;
-    type Reading = Reading;
+    type Reading = Copying<f64>;
     type Recording = Recording;
 
     const SYNCHRONOUS: bool = false;
@@ -357,28 +321,32 @@ impl ExecutionSpace for Cuda {
     fn read<T: Item>(&self, array: &Array<Self, T>, out: &mut [T]) -> Result<()> {
         crate::error::check_at_least("read", "array", array.len(), out.len())?;
         let piece = (PIECE / size_of::<T>()).max(1);
-        let mut before: Option<(Reading, &mut [T])> = None;
+        let finish = |(copying, items): (Copying<T>, &mut [T])| -> Result<()> {
+            items.copy_from_slice(&self.finish(copying)?);
+            Ok(())
+        };
+        self.device().bind()?;
+        let mut before = None;
         for (number, items) in out.chunks_mut(piece).enumerate() {
-            let reading = self.begin_copy(array, number * piece, items.len())?;
-            if let Some((reading, items)) = before.replace((reading, items)) {
-                self.finish_copy(reading, items)?;
-            }
+            let host = PinnedArray::unfilled(&self.pinned, items.len())?;
+            let copying = self.begin_copy(array, number * piece, host)?;
+            before.replace((copying, items)).map_or(Ok(()), finish)?;
         }
-        before.map_or(Ok(()), |(reading, items)| self.finish_copy(reading, items))
+        before.map_or(Ok(()), finish)
     }
 
     fn overwrite<T: Item>(&self, data: &[T], array: &mut Array<Self, T>) -> Result<()> {
         self.write(data, 0, array)
     }
 
-    fn begin_read(&self, scalars: &Array<Self, f64>) -> Result<Reading> {
-        self.begin_copy(scalars, 0, scalars.len().min(SCALARS))
+    fn begin_read(&self, scalars: &Array<Self, f64>) -> Result<Copying<f64>> {
+        self.device().bind()?;
+        self.begin_copy(scalars, 0, PinnedArray::unfilled(&self.pinned, scalars.len().min(SCALARS))?)
     }
 
-    fn finish_read(&self, reading: Reading) -> Result<[f64; SCALARS]> {
-        let mut scalars = [0.0; SCALARS];
-        let len = reading.len;
-        self.finish_copy(reading, &mut scalars[..len])?;
+    fn finish_read(&self, reading: Copying<f64>) -> Result<[f64; SCALARS]> {
+        let (found, mut scalars) = (self.finish(reading)?, [0.0; SCALARS]);
+        scalars[..found.len()].copy_from_slice(&found);
         Ok(scalars)
     }
 

@@ -4,12 +4,16 @@ use super::device::Device;
 use super::error::{before, checked, made};
 use super::stream::{Event, Stream};
 use crate::Result;
+use crate::space::Item;
 use cudarc::driver::result;
 use std::ffi::c_void;
+use std::marker::PhantomData;
+use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
-/// Buffers for reuse. A caller takes a buffer, enqueues copies on one stream, and gives it back; an event marks the last copy.
+/// Buffers for reuse. A caller takes a buffer ([`PinnedArray`]), enqueues copies on one stream, and gives it back; an event marks the
+/// last copy.
 #[derive(Debug)]
 pub(super) struct PinnedPool {
     device: Arc<Device>,
@@ -18,7 +22,7 @@ pub(super) struct PinnedPool {
 
 /// One buffer.
 #[derive(Debug)]
-pub(super) struct Pinned {
+struct Pinned {
     device: Arc<Device>,
     pointer: *mut c_void,
     bytes: usize,
@@ -46,7 +50,7 @@ impl PinnedPool {
     }
 
     /// Returns a buffer of at least `bytes` bytes that no copy uses.
-    pub fn take(&self, bytes: usize) -> Result<Pinned> {
+    fn take(&self, bytes: usize) -> Result<Pinned> {
         let wanted = bytes.next_power_of_two().max(4096);
         let mut free = self.free.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let idle = |buffer: &Pinned| buffer.last_use.as_ref().is_none_or(|event| event.is_passed().unwrap_or(true));
@@ -72,17 +76,8 @@ impl PinnedPool {
         Ok(Pinned { device: self.device.clone(), pointer, bytes: wanted, last_use: None })
     }
 
-    /// Gives a buffer back. `stream` holds the last copy that uses the buffer.
-    pub fn give(&self, mut buffer: Pinned, stream: &Stream) -> Result<()> {
-        let event = buffer.last_use.take().map_or_else(|| Event::new(&stream.device), Ok)?;
-        event.record(stream)?;
-        self.put(buffer, event);
-        Ok(())
-    }
-
-    /// Gives a buffer back whose last use `event` marks.
-    pub fn put(&self, mut buffer: Pinned, event: Event) {
-        buffer.last_use = Some(event);
+    /// Gives a buffer back, which was marked behind its last copy.
+    fn put(&self, buffer: Pinned) {
         self.free.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(buffer);
     }
 }
@@ -103,18 +98,68 @@ impl Drop for Pinned {
     }
 }
 
-impl Pinned {
-    /// Returns the first `len` items as `T`, to be read.
-    pub fn items<T: crate::space::Item>(&self, len: usize) -> &[T] {
-        assert!(len * size_of::<T>() <= self.bytes);
-        // SAFETY: as below.
-        unsafe { std::slice::from_raw_parts(self.pointer.cast(), len) }
+/// A copy between page-locked memory and an array.
+#[derive(Debug)]
+pub struct Copying<T: Item>(pub(super) PinnedArray<T>);
+
+/// An array in page-locked host memory, which goes back to the pool of its space.
+#[derive(Debug)]
+pub struct PinnedArray<T: Item> {
+    buffer: Option<Pinned>,
+    pool: Arc<PinnedPool>,
+    len: usize,
+    items: PhantomData<T>,
+}
+
+impl<T: Item> PinnedArray<T> {
+    /// Takes an array with arbitrary content.
+    pub(super) fn unfilled(pool: &Arc<PinnedPool>, len: usize) -> Result<Self> {
+        let buffer = Some(pool.take(len * size_of::<T>())?);
+        Ok(PinnedArray { buffer, pool: pool.clone(), len, items: PhantomData })
     }
 
-    /// Returns the first `len` items as `T` ([`Item`](crate::space::Item)).
-    pub fn as_slice<T: crate::space::Item>(&mut self, len: usize) -> &mut [T] {
-        assert!(len * size_of::<T>() <= self.bytes);
-        // SAFETY: long enough (asserted), page-aligned, owned; every bit pattern is a valid number.
-        unsafe { std::slice::from_raw_parts_mut(self.pointer.cast(), len) }
+    /// Marks the last copy of the array, which a stream holds, also one that failed: part of it may have been enqueued.
+    pub(super) fn mark(&mut self, stream: &Stream) -> Result<()> {
+        // A buffer that cannot be marked waits for its copies and is freed.
+        let Some(mut buffer) = self.buffer.take() else { return Ok(()) };
+        let event = buffer.last_use.take().map_or_else(|| Event::new(&stream.device), Ok)?;
+        event.record(stream)?;
+        buffer.last_use = Some(event);
+        self.buffer = Some(buffer);
+        Ok(())
+    }
+
+    /// Waits for the last copy.
+    pub(super) fn wait(&self) -> Result<()> {
+        let last_use = self.buffer.as_ref().and_then(|buffer| buffer.last_use.as_ref());
+        last_use.map_or(Ok(()), Event::wait)
+    }
+}
+
+impl<T: Item> Deref for PinnedArray<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        let Some(buffer) = &self.buffer else { return &[] };
+        assert!(self.len * size_of::<T>() <= buffer.bytes);
+        // SAFETY: long enough (asserted), page-aligned, owned; any bytes are an `Item`.
+        unsafe { std::slice::from_raw_parts(buffer.pointer.cast(), self.len) }
+    }
+}
+
+impl<T: Item> DerefMut for PinnedArray<T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        let Some(buffer) = &mut self.buffer else { return &mut [] };
+        assert!(self.len * size_of::<T>() <= buffer.bytes);
+        // SAFETY: as above.
+        unsafe { std::slice::from_raw_parts_mut(buffer.pointer.cast(), self.len) }
+    }
+}
+
+impl<T: Item> Drop for PinnedArray<T> {
+    fn drop(&mut self) {
+        if let Some(buffer) = self.buffer.take() {
+            self.pool.put(buffer);
+        }
     }
 }
