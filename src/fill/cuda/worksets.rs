@@ -59,19 +59,10 @@ pub(super) struct Worksets {
     tables: CudaArray<f64>,
     /// `[node, point]`.
     phi: CudaArray<f64>,
-    operands: Operands,
+    /// Gradients, slopes, reactions, fluxes and sources of `room` cells, those of each component of the test function behind each other.
+    operands: [CudaArray<f64>; 5],
+    room: usize,
     calls: ContractionCalls,
-}
-
-/// Operands of `cells` cells, those of each component of the test function behind each other.
-#[derive(Debug)]
-struct Operands {
-    cells: usize,
-    gradients: CudaArray<f64>,
-    slopes: CudaArray<f64>,
-    reactions: CudaArray<f64>,
-    fluxes: CudaArray<f64>,
-    sources: CudaArray<f64>,
 }
 
 /// Elements whose matrices are stored at a time by a fill that adds, where worksets have so many cells.
@@ -123,7 +114,8 @@ impl Worksets {
             parameters: space.upload(&text.parameters_on_device())?,
             tables: space.upload(tables)?,
             phi: space.upload(&phi)?,
-            operands: Operands::new(space, [0; 5], 0)?,
+            operands: zeros(space, [0; 5])?,
+            room: 0,
             calls: ContractionCalls::default(),
         };
         worksets.cells = workset.cells.unwrap_or_else(|| worksets.default_cells(space));
@@ -184,8 +176,9 @@ impl Worksets {
 
     /// Allocates operands of `cells` cells, unless there are as many.
     fn make_room(&mut self, space: &Cuda, cells: usize) -> Result<()> {
-        if self.operands.cells < cells {
-            self.operands = Operands::new(space, self.sizes(), cells)?;
+        if self.room < cells {
+            self.operands = zeros(space, self.sizes().map(|size| size.saturating_mul(cells)))?;
+            self.room = cells;
         }
         Ok(())
     }
@@ -193,10 +186,10 @@ impl Worksets {
     /// Evaluates the equation at the points of `count` elements from `first` on.
     fn evaluate(&mut self, space: &Cuda, input: EquationInput<'_>, first: usize, count: usize) -> Result<()> {
         let nodes = Argument::from_item(input.elem_node.nodes(), first * self.shape.nodes);
-        let Operands { cells, gradients, slopes, reactions, fluxes, sources } = &mut self.operands;
+        let [gradients, slopes, reactions, fluxes, sources] = &mut self.operands;
         #[rustfmt::skip]
         let arguments = arguments![
-            count as u64, *cells as u64, nodes, input.node_coord, input.solution, &self.parameters, &self.tables, gradients,
+            count as u64, self.room as u64, nodes, input.node_coord, input.solution, &self.parameters, &self.tables, gradients,
             slopes, reactions, fluxes, sources,
         ];
         let grid = Grid::new(blocks(count.div_ceil(self.shape.group()))?, THREADS);
@@ -207,27 +200,27 @@ impl Worksets {
     fn contract(&mut self, space: &Cuda, count: usize, [column, capacity]: [usize; 2], to: &mut Arrays) -> Result<()> {
         let ElementShape { nodes, points, dofs, .. } = self.shape;
         let (rows, layout, with) = (self.shape.rows(), self.layout, With(space, self.variant));
-        let Operands { cells, gradients, slopes, reactions, fluxes, sources } = &self.operands;
-        let gradients = &part(gradients, 0, count, [*cells, nodes, points, DIM], layout)?;
+        let (cells, [gradients, slopes, reactions, fluxes, sources]) = (self.room, &self.operands);
+        let gradients = &part(gradients, 0, count, [cells, nodes, points, DIM], layout)?;
         let phi = &DeviceView::with_strides(&self.phi, 0, [count, nodes, points], [0, points, 1])?;
         for i in 0..dofs {
             // Rows DOFS m + i, for all nodes m.
             let (first, strides) = (i * rows * capacity + column, [1, dofs * rows * capacity, capacity]);
             let matrix = &mut DeviceViewMut::with_strides(&mut to.matrices, first, [count, nodes, rows], strides)?;
-            let slopes = &part(slopes, i, count, [*cells, rows, points, DIM], layout)?;
+            let slopes = &part(slopes, i, count, [cells, rows, points, DIM], layout)?;
             field_field_vector(&with, gradients, slopes, matrix, Sum::Overwrite)?;
             self.calls.count(Contraction::FieldFieldVector);
             if self.has_reactions {
-                let reactions = &part(reactions, i, count, [*cells, rows, points], layout)?;
+                let reactions = &part(reactions, i, count, [cells, rows, points], layout)?;
                 field_field_scalar(&with, phi, reactions, matrix, Sum::Into)?;
                 self.calls.count(Contraction::FieldFieldScalar);
             }
             let (first, strides) = (i * capacity + column, [1, dofs * capacity]);
             let residual = &mut DeviceViewMut::with_strides(&mut to.residuals, first, [count, nodes], strides)?;
-            let fluxes = &part(fluxes, i, count, [*cells, points, DIM], layout)?;
+            let fluxes = &part(fluxes, i, count, [cells, points, DIM], layout)?;
             data_field_vector(&with, fluxes, gradients, residual, Sum::Overwrite)?;
             self.calls.count(Contraction::DataFieldVector);
-            let sources = &part(sources, i, count, [*cells, points], layout)?;
+            let sources = &part(sources, i, count, [cells, points], layout)?;
             data_field_scalar(&with, sources, phi, residual, Sum::Into)?;
             self.calls.count(Contraction::DataFieldScalar);
         }
@@ -235,18 +228,10 @@ impl Worksets {
     }
 }
 
-impl Operands {
-    fn new(space: &Cuda, sizes: [usize; 5], cells: usize) -> Result<Self> {
-        let [gradients, slopes, reactions, fluxes, sources] = sizes.map(|size| size.saturating_mul(cells));
-        Ok(Operands {
-            cells,
-            gradients: space.zeros(gradients)?,
-            slopes: space.zeros(slopes)?,
-            reactions: space.zeros(reactions)?,
-            fluxes: space.zeros(fluxes)?,
-            sources: space.zeros(sources)?,
-        })
-    }
+/// Allocates arrays of these lengths.
+fn zeros(space: &Cuda, lengths: [usize; 5]) -> Result<[CudaArray<f64>; 5]> {
+    let [gradients, slopes, reactions, fluxes, sources] = lengths.map(|length| space.zeros(length));
+    Ok([gradients?, slopes?, reactions?, fluxes?, sources?])
 }
 
 /// Returns the first `count` cells of the array of component `i`, whose extents begin with all cells.
