@@ -6,7 +6,7 @@
 //! memory. Computed element matrices are stored in [`windows`](super::windows), a part of the mesh at a time.
 
 use super::system::{ElementMatrices, SystemView};
-use super::windows::{Batch, Plan, ROWS, Reach, Windows, blocks_of};
+use super::windows::{Batch, ROWS, Reach, Windows, blocks_of};
 use crate::Result;
 use crate::element::HEX8_NODES;
 use crate::fill::kernel_files::FILL;
@@ -73,7 +73,7 @@ impl Gather {
 
     /// Returns the number of element matrices that are stored at once.
     pub(super) fn capacity(&self, elems: usize) -> usize {
-        self.windows.as_ref().map_or(elems, Windows::capacity)
+        self.windows.as_ref().map_or(elems, |windows| windows.capacity)
     }
 
     /// Sums element matrices of `entries` and `rows` stored items, which `compute` stores, batch by batch.
@@ -93,12 +93,11 @@ impl Gather {
                 let batch = Batch::whole(elems);
                 compute(batch, &mut arrays).and_then(|()| self.blocks(&mut system, batch, arrays.view(symmetric), None))
             }
-            Some(windows) => windows.steps().try_for_each(|(batch, [blocks, rows])| {
+            Some(windows) => windows.batches().enumerate().try_for_each(|(step, batch)| {
                 compute(batch, &mut arrays)?;
                 let stored = arrays.view(symmetric);
-                let list = (Argument::from_item(&windows.blocks, blocks.0), blocks.1 - blocks.0);
-                self.blocks(&mut system, batch, stored, Some(list))?;
-                let (list, count) = (Argument::from_item(&windows.rows, rows.0), rows.1 - rows.0);
+                self.blocks(&mut system, batch, stored, Some(windows.blocks.part(step)))?;
+                let (list, count) = windows.rows.part(step);
                 let names = ["gather_listed_u8", "gather_listed_u16", "gather_listed_u32"];
                 self.launch(&mut system, batch, stored, names, count, list, Grid::cover(count * WARP, THREADS))
             }),
@@ -210,6 +209,6 @@ fn plan(
         space.launch(&FILL, "reach_of_rows", Grid::new(blocks.len(), ROWS as u32), arguments)?;
         download(of_rows)
     };
-    let plan = Plan::new((elems, rows, step), &download(of_blocks)?, rows_of)?;
-    plan.map(|plan| Windows::new(space, elems, plan)).transpose()
+    let plan = Windows::plan((elems, rows, step), &download(of_blocks)?, rows_of)?;
+    plan.map(|plan| plan.upload(space)).transpose()
 }

@@ -14,7 +14,7 @@
 //! hardly more elements than a step, have no windows.
 
 use crate::Result;
-use crate::space::cuda::{Cuda, CudaArray};
+use crate::space::cuda::{Argument, Cuda, CudaArray};
 use crate::space::{ExecutionSpace, try_push, try_zeroed};
 
 /// Rows per block, as in the kernels.
@@ -39,13 +39,13 @@ impl Reach {
 
 /// Blocks or rows, sorted by the step after which they are summed.
 #[derive(Debug, PartialEq)]
-struct Sorted {
-    list: Vec<u32>,
+pub(super) struct Sorted<L> {
+    list: L,
     /// End of each step's part of the list.
     ends: Vec<usize>,
 }
 
-impl Sorted {
+impl Sorted<Vec<u32>> {
     /// Takes items with their last elements; keeps the order within a step of `step` elements.
     fn new(elems: usize, step: usize, items: impl Iterator<Item = (usize, u32)> + Clone) -> Result<Self> {
         let steps = elems.div_ceil(step);
@@ -63,19 +63,33 @@ impl Sorted {
     }
 }
 
-/// Which rows are summed after each step.
-#[derive(Debug, PartialEq)]
-pub(super) struct Plan {
-    step: usize,
-    capacity: usize,
-    blocks: Sorted,
-    rows: Sorted,
+impl Sorted<CudaArray<u32>> {
+    fn on_device(space: &Cuda, sorted: Sorted<Vec<u32>>) -> Result<Self> {
+        Ok(Sorted { list: space.upload(&sorted.list)?, ends: sorted.ends })
+    }
+
+    /// Returns a step's part of the list, and its length.
+    pub(super) fn part(&self, step: usize) -> (Argument, usize) {
+        let begin = if step == 0 { 0 } else { self.ends[step - 1] };
+        (Argument::from_item(&self.list, begin), self.ends[step] - begin)
+    }
 }
 
-impl Plan {
+/// Which rows are summed after each step. The lists are on the host at first.
+#[derive(Debug, PartialEq)]
+pub(super) struct Windows<L = CudaArray<u32>> {
+    elems: usize,
+    step: usize,
+    /// Number of element matrices that are stored at once.
+    pub(super) capacity: usize,
+    pub(super) blocks: Sorted<L>,
+    pub(super) rows: Sorted<L>,
+}
+
+impl Windows<Vec<u32>> {
     /// Plans steps of `step` elements. `rows_of` returns the reach of each row of the given blocks, [block, 128]. Returns `None`
     /// where windows save nothing.
-    pub(super) fn new(
+    pub(super) fn plan(
         (elems, rows, step): (usize, usize, usize),
         blocks: &Reach,
         rows_of: impl FnOnce(&[u32]) -> Result<Reach>,
@@ -106,12 +120,29 @@ impl Plan {
             return Ok(None);
         }
         let whole = blocks.highest.iter().copied().enumerate().filter(|&(block, _)| blocks.distance(block) < limit);
-        Ok(Some(Plan {
+        Ok(Some(Windows {
+            elems,
             step,
             capacity,
             blocks: Sorted::new(elems, step, whole)?,
             rows: Sorted::new(elems, step, alone_rows.map(|at| (row_at(at), alone.highest[at])))?,
         }))
+    }
+
+    /// Copies the lists to the GPU.
+    pub(super) fn upload(self, space: &Cuda) -> Result<Windows> {
+        let Windows { elems, step, capacity, blocks, rows } = self;
+        let (blocks, rows) = (Sorted::on_device(space, blocks)?, Sorted::on_device(space, rows)?);
+        Ok(Windows { elems, step, capacity, blocks, rows })
+    }
+}
+
+impl<L> Windows<L> {
+    /// Returns the elements to compute in each step.
+    pub(super) fn batches(&self) -> impl Iterator<Item = Batch> {
+        let Windows { elems, step, capacity, .. } = *self;
+        let batch = move |first| Batch { first, count: step.min(elems - first), column: first % capacity, capacity };
+        (0..elems).step_by(step).map(batch)
     }
 }
 
@@ -134,49 +165,6 @@ impl Batch {
     /// Returns the first element from which stored elements lie within two rounds.
     pub(super) fn base(&self) -> usize {
         (self.first + self.count).saturating_sub(self.capacity) / self.capacity.max(1) * self.capacity
-    }
-}
-
-/// A plan with its lists in device memory.
-#[derive(Debug)]
-pub(super) struct Windows {
-    elems: usize,
-    step: usize,
-    capacity: usize,
-    pub blocks: CudaArray<u32>,
-    pub rows: CudaArray<u32>,
-    block_ends: Vec<usize>,
-    row_ends: Vec<usize>,
-}
-
-impl Windows {
-    pub(super) fn new(space: &Cuda, elems: usize, plan: Plan) -> Result<Self> {
-        let Plan { step, capacity, blocks, rows } = plan;
-        Ok(Windows {
-            elems,
-            step,
-            capacity,
-            blocks: space.upload(&blocks.list)?,
-            rows: space.upload(&rows.list)?,
-            block_ends: blocks.ends,
-            row_ends: rows.ends,
-        })
-    }
-
-    /// Returns the number of element matrices that are stored at once.
-    pub(super) fn capacity(&self) -> usize {
-        self.capacity
-    }
-
-    /// Returns the steps: the elements to compute, then the parts of the lists of blocks and of rows to sum.
-    pub(super) fn steps(&self) -> impl Iterator<Item = (Batch, [(usize, usize); 2])> {
-        let part = |ends: &[usize], step: usize| (if step == 0 { 0 } else { ends[step - 1] }, ends[step]);
-        (0..self.block_ends.len()).map(move |step| {
-            let first = step * self.step;
-            let (count, column) = (self.step.min(self.elems - first), first % self.capacity);
-            let batch = Batch { first, count, column, capacity: self.capacity };
-            (batch, [part(&self.block_ends, step), part(&self.row_ends, step)])
-        })
     }
 }
 

@@ -17,7 +17,7 @@ fn of_rows(elem_node: &ElemNode, rows: usize) -> Vec<(u32, u32)> {
     reach
 }
 
-fn plan(elem_node: &ElemNode, rows: usize, step: usize) -> Option<Plan> {
+fn plan(elem_node: &ElemNode, rows: usize, step: usize) -> Option<Windows<Vec<u32>>> {
     let reach = of_rows(elem_node, rows);
     let all = |rows: &[(u32, u32)]| {
         let low = rows.iter().map(|row| row.0).min().unwrap();
@@ -29,23 +29,21 @@ fn plan(elem_node: &ElemNode, rows: usize, step: usize) -> Option<Plan> {
         let (lowest, highest) = blocks.iter().flat_map(|block| (0..ROWS).map(move |at| row(block, at))).unzip();
         Ok(Reach { lowest, highest })
     };
-    Plan::new((elem_node.elem_count(), rows, step), &Reach { lowest, highest }, rows_of).unwrap()
+    Windows::plan((elem_node.elem_count(), rows, step), &Reach { lowest, highest }, rows_of).unwrap()
 }
 
 /// Runs the steps of a plan on numbers of elements instead of matrices: each row must find its own.
-fn run(elem_node: &ElemNode, rows: usize, plan: &Plan) {
-    let (elems, lists) = (elem_node.elem_count(), NodeElem::new(&Serial, elem_node, rows).unwrap());
+fn run(elem_node: &ElemNode, rows: usize, plan: &Windows<Vec<u32>>) {
+    let lists = NodeElem::new(&Serial, elem_node, rows).unwrap();
     let (mut columns, mut summed) = (vec![usize::MAX; plan.capacity], vec![0; rows]);
-    for step in 0..plan.blocks.ends.len() {
-        let first = step * plan.step;
-        let count = plan.step.min(elems - first);
-        let batch = Batch { first, count, column: first % plan.capacity, capacity: plan.capacity };
+    assert_eq!(plan.batches().count(), plan.blocks.ends.len());
+    for (step, batch) in plan.batches().enumerate() {
         for item in 0..batch.count {
             // As `store_heat` does.
             let column = batch.column + item;
             columns[if column >= batch.capacity { column - batch.capacity } else { column }] = batch.first + item;
         }
-        let part = |sorted: &Sorted| {
+        let part = |sorted: &Sorted<Vec<u32>>| {
             let begin = if step == 0 { 0 } else { sorted.ends[step - 1] };
             sorted.list[begin..sorted.ends[step]].to_vec()
         };
