@@ -60,10 +60,9 @@ impl Contract for With<'_> {
         out: &mut DeviceViewMut<'_, T, C>,
     ) -> Result<()> {
         let [a, b] = [Shape::new(left, task.fields[0]), Shape::new(right, task.fields[1])];
-        let [to_cell, to_left, to_right] = out_strides(out);
         let item = size_of::<T>();
-        let inputs = [(left.address(), &a), (right.address(), &b)];
-        let work = Work::new(task.fields, inputs, (out.address(), [to_cell, to_left, to_right]), item);
+        let (inputs, output) = ([(left.address(), &a), (right.address(), &b)], (out.address(), out_strides(out)));
+        let work = Work::new(task.fields, inputs, output, item);
         if work.sizes.contains(&0) {
             return Ok(());
         }
@@ -77,44 +76,32 @@ impl Contract for With<'_> {
             named => named,
         };
         let launch = configure(&work, variant, &limits).map_err(|why| refusal(variant, &work, why))?;
-        let Work { sizes: [cells, fields_left, fields_right], terms, .. } = work;
-        let [outer, middle, inner] = terms.extents;
-        let [[a0, a1, a2], [b0, b1, b2]] = terms.strides;
-        let arguments: &[Argument] = arguments![
-            cells as u64,
-            fields_left as u64,
-            fields_right as u64,
-            outer as u64,
-            middle as u64,
-            inner as u64,
-            launch.option as u32,
-            u32::from(task.sum == Sum::Into),
-            left.argument(),
-            a.strides[0] as u64,
-            a.strides[1] as u64,
-            a0 as u64,
-            a1 as u64,
-            a2 as u64,
-            right.argument(),
-            b.strides[0] as u64,
-            b.strides[1] as u64,
-            b0 as u64,
-            b1 as u64,
-            b2 as u64,
-            out.argument(),
-            to_cell as u64,
-            to_left as u64,
-            to_right as u64,
+        let operand = |side: usize| {
+            let ((address, shape), [outer, middle, inner]) = (inputs[side], work.terms.strides[side]);
+            words([address as usize, shape.strides[0], shape.strides[1], outer, middle, inner])
+        };
+        let (address, [to_cell, to_left, to_right]) = output;
+        // In the order of `VARIANT` of `kernels/contraction.cuh`.
+        let arguments = [
+            &words(work.sizes)[..],
+            &words(work.terms.extents),
+            arguments![launch.option as u32, u32::from(task.sum == Sum::Into)],
+            &operand(0),
+            &operand(1),
+            &words([address as usize, to_cell, to_left, to_right]),
         ];
+        let (arguments, defines) = (arguments.concat(), launch.defines.as_deref().unwrap_or_default());
         if launch.clears && task.sum == Sum::Overwrite {
             let kernel = if item == 8 { "clear_f64" } else { "clear_f32" };
-            self.0.launch(launch.file, kernel, Grid::cover(cells * work.outputs(), 256), arguments)?;
+            self.0.launch(launch.file, kernel, Grid::cover(work.sizes[0] * work.outputs(), 256), &arguments)?;
         }
-        match &launch.defines {
-            None => self.0.launch(launch.file, launch.kernel, launch.grid, arguments),
-            Some(defines) => self.0.launch_specialised(launch.file, defines, launch.kernel, launch.grid, arguments),
-        }
+        self.0.launch_specialised(launch.file, defines, launch.kernel, launch.grid, &arguments)
     }
+}
+
+/// Numbers as arguments of a kernel.
+fn words<const N: usize>(numbers: [usize; N]) -> [Argument; N] {
+    numbers.map(|number| Argument::from(number as u64))
 }
 
 /// Returns the error of a variant that does not apply.
