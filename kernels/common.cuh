@@ -30,6 +30,21 @@ INLINE void load_hex(const u32* elem_node, u64 elem, u32 (&node)[8]) {
     node[4] = high.x, node[5] = high.y, node[6] = high.z, node[7] = high.w;
 }
 
+// Positions of 1, 2 or 4 bytes, for kernels whose time does not depend on it; one with all bits set stands for none.
+struct Positions {
+    void* data;
+    u32 width;
+    __device__ __forceinline__ u32 none() const { return ~0u >> (32 - 8 * width); }
+    __device__ __forceinline__ u32 get(u64 i) const {
+        return width == 1 ? ((const u8*)data)[i] : width == 2 ? ((const u16*)data)[i] : ((const u32*)data)[i];
+    }
+    __device__ __forceinline__ void set(u64 i, u32 position) const {
+        if (width == 1) ((u8*)data)[i] = u8(position);
+        else if (width == 2) ((u16*)data)[i] = u16(position);
+        else ((u32*)data)[i] = position;
+    }
+};
+
 // out = a x b.
 INLINE void cross(const double (&a)[3], const double (&b)[3], double (&out)[3]) {
     out[0] = a[1] * b[2] - a[2] * b[1];

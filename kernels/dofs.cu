@@ -38,21 +38,12 @@ KERNEL __launch_bounds__(THREADS) dof_nodes(u64 count, u32 dofs, const u32* node
 }
 
 // positions[elem, D i + a, D j + b] = D old[elem, i, j] + b; a mark of a row that is not owned stays one. One thread per position.
-template <class Old, class New> INLINE void dof_positions(u64 count, u32 nn, u32 dofs, const Old* old, New* positions) {
+KERNEL __launch_bounds__(THREADS)
+    dof_positions(u64 count, u32 nn, u32 dofs, u32 old_width, void* old, u32 width, void* positions) {
+    const Positions from{old, old_width}, to{positions, width};
     u64 item = thread_index();
     if (item >= count) return;
     u64 row = item / (dofs * nn);
-    u32 at = u32(item % (dofs * nn));
-    Old position = __ldg(old + (row / dofs * nn + at / dofs));
-    positions[item] = position == Old(~0u) ? New(~0u) : New(dofs * position + at % dofs);
+    u32 at = u32(item % (dofs * nn)), position = from.get(row / dofs * nn + at / dofs);
+    to.set(item, position == from.none() ? to.none() : dofs * position + at % dofs);
 }
-#define DOF_POSITIONS(name, Old, New)                                                                            \
-    KERNEL __launch_bounds__(THREADS) name(u64 count, u32 nn, u32 dofs, const Old* old, New* positions) {         \
-        dof_positions(count, nn, dofs, old, positions);                                                          \
-    }
-DOF_POSITIONS(dof_positions_u8_u8, u8, u8)
-DOF_POSITIONS(dof_positions_u8_u16, u8, u16)
-DOF_POSITIONS(dof_positions_u8_u32, u8, u32)
-DOF_POSITIONS(dof_positions_u16_u16, u16, u16)
-DOF_POSITIONS(dof_positions_u16_u32, u16, u32)
-DOF_POSITIONS(dof_positions_u32_u32, u32, u32)

@@ -179,24 +179,16 @@ KERNEL __launch_bounds__(THREADS) count_corners(u64 slots, u64 rows, const u32* 
 
 // inverse[row] = 1 / (row, row), NaN unless that is positive. One thread per corner of an element: its place of the entry (i, i) is that
 // of the diagonal, and all elements of a row store the same.
-template <class Position>
-INLINE void invert_diagonal(u64 slots, u64 rows, u32 nn, const u32* nodes, const Position* positions, const Values<-1>& layout,
-                            const double* values, double* inverse) {
+KERNEL __launch_bounds__(THREADS)
+    inverse_diagonal(u64 slots, u64 rows, u32 nn, u32 shift, const u32* nodes, u32 width, void* positions, const u64* starts,
+                     const double* values, double* inverse) {
+    const Values<-1> layout{shift, starts};
     u64 slot = thread_index(), row = slot < slots ? __ldg(nodes + slot) : rows;
     if (row >= rows) return;
-    double value = __ldg(values + layout.first(row) + layout.step(__ldg(positions + slot * nn + slot % nn)));
+    u32 place = Positions{positions, width}.get(slot * nn + slot % nn);
+    double value = __ldg(values + layout.first(row) + layout.step(place));
     inverse[row] = value > 0 ? 1 / value : __longlong_as_double(-1ll);
 }
-
-#define INVERT_DIAGONAL(name, Position)                                                                                    \
-    KERNEL __launch_bounds__(THREADS)                                                                                      \
-        name(u64 slots, u64 rows, u32 nn, u32 shift, const u32* nodes, const Position* positions, const u64* starts,       \
-             const double* values, double* inverse) {                                                                      \
-        invert_diagonal(slots, rows, nn, nodes, positions, Values<-1>{shift, starts}, values, inverse);                    \
-    }
-INVERT_DIAGONAL(inverse_diagonal_u8, u8)
-INVERT_DIAGONAL(inverse_diagonal_u16, u16)
-INVERT_DIAGONAL(inverse_diagonal_u32, u32)
 
 // A tile of 32 elements and 64 entries passes through shared memory. It is read with lanes along elements and added with
 // lanes along the columns of a row, so that both accesses are coalesced.

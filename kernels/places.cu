@@ -13,10 +13,11 @@ INLINE u32 stored_place(const Table& table, i64 offset) {
 
 // positions[slot, j] = place of node j of the slot's element in the row of the slot's node. One thread per slot. In tables without
 // mirrored entries most rows have all offsets, and their positions are left as they are.
-template <class Position>
-INLINE void places(u64 slots, u32 nn, u64 rows, const u32* elem_node, const u64* row_map, const u64* slice_offsets,
-                   const u64* words, const int* offsets, Position* positions) {
-    constexpr Position NONE = Position(~0u);
+KERNEL __launch_bounds__(THREADS)
+    places(u64 slots, u32 nn, u64 rows, const u32* elem_node, const u64* row_map, const u64* slice_offsets, const u64* words,
+           const int* offsets, u32 width, void* positions) {
+    const Positions all{positions, width};
+    const u32 none = all.none();
     u64 slot = thread_index();
     if (slot >= slots) return;
     u32 row = __ldg(elem_node + slot);
@@ -30,11 +31,11 @@ INLINE void places(u64 slots, u32 nn, u64 rows, const u32* elem_node, const u64*
     bool ordered = whole && table.width > 0 && __ldg(table.from) >= 0;
     const u32* nodes = elem_node + slot / nn * nn;
     auto place = [&](u32 j, u32 position) {
-        if (ordered) return position < table.mirrored ? NONE : Position(position - table.mirrored);
+        if (ordered) return position < table.mirrored ? none : position - table.mirrored;
         u32 at = stored_place(table, i64(__ldg(nodes + j)) - i64(row));
-        return at < table.width ? Position(at) : NONE;
+        return at < table.width ? at : none;
     };
-    if (sizeof(Position) == 1 && nn == 8) {
+    if (width == 1 && nn == 8) {
         // The eight positions of a slot in one access.
         u64* of_slot = (u64*)positions + slot;
         u64 old = *of_slot, word = 0;
@@ -43,17 +44,8 @@ INLINE void places(u64 slots, u32 nn, u64 rows, const u32* elem_node, const u64*
         *of_slot = word;
         return;
     }
-    for (u32 j = 0; j < nn; j++) positions[slot * nn + j] = place(j, positions[slot * nn + j]);
+    for (u32 j = 0; j < nn; j++) all.set(slot * nn + j, place(j, all.get(slot * nn + j)));
 }
-#define PLACES(name, Position)                                                                                              \
-    KERNEL __launch_bounds__(THREADS)                                                                                       \
-        name(u64 slots, u32 nn, u64 rows, const u32* elem_node, const u64* row_map, const u64* slice_offsets,               \
-             const u64* words, const int* offsets, Position* positions) {                                                   \
-        places(slots, nn, rows, elem_node, row_map, slice_offsets, words, offsets, positions);                              \
-    }
-PLACES(places_u8, u8)
-PLACES(places_u16, u16)
-PLACES(places_u32, u32)
 
 // list[i] = index in the slices of the value that is entry list[i] of CRS: for a mirrored entry, that of its partner.
 KERNEL __launch_bounds__(THREADS) listed_places(u64 count, u64 rows, const u64* row_map, const u32* entries,

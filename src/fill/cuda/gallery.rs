@@ -12,7 +12,7 @@
 
 use super::adds::HEAT_THREADS;
 use super::points::work_bytes;
-use super::system::{check_tables, positions};
+use super::system::{WIDTHS, check_tables, positions};
 use super::worksets::{self, operand_bytes};
 use super::{Adds, CudaEquationKernel, CudaFill, EquationInput, EquationText, Method, gather};
 use crate::element::equations::Model;
@@ -186,7 +186,6 @@ impl Assemble for Cuda {
     }
 
     fn inverse_diagonal(&self, system: &StoredSystem<Self>, inverse: &mut CudaArray<f64>) -> Result<()> {
-        const NAMES: [&str; 3] = ["inverse_diagonal_u8", "inverse_diagonal_u16", "inverse_diagonal_u32"];
         let (layout, places) = (system.matrix.layout(), &system.places);
         check_tables("inverse_diagonal", places, layout)?;
         check_at_least("inverse_diagonal", "inverse", inverse.len(), layout.rows)?;
@@ -195,10 +194,10 @@ impl Assemble for Cuda {
         let slots = elem_node.elem_count() * nn;
         #[rustfmt::skip]
         let arguments = arguments![
-            slots as u64, layout.rows as u64, nn as u32, layout.shift, nodes, positions, layout.starts,
+            slots as u64, layout.rows as u64, nn as u32, layout.shift, nodes, WIDTHS[kind], positions, layout.starts,
             system.matrix.values(), inverse,
         ];
-        self.launch(&FILL, NAMES[kind], Grid::cover(slots, 256), arguments)
+        self.launch(&FILL, "inverse_diagonal", Grid::cover(slots, 256), arguments)
     }
 
     fn stored_bytes(assembly: &CudaAssembly) -> u64 {

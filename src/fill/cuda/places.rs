@@ -60,14 +60,14 @@ impl StoredSystem<Cuda> {
             let (rows, row_map, nn) = (crs.rows() as u64, crs.row_map(), elem_node.nodes_per_elem());
             let (slots, nodes) = (elem_node.elem_count() * nn, elem_node.nodes());
             let (slice_offsets, words, offsets) = slices.tables();
-            let name = ["places_u8", "places_u16", "places_u32"][places.position_bytes() as usize / 2];
+            let width = places.position_bytes() as u32;
             places = places.with_places(|positions| {
                 let positions: Argument = with_positions!(positions, positions => positions.into());
                 #[rustfmt::skip]
                 let arguments = arguments![
-                    slots as u64, nn as u32, rows, nodes, row_map, slice_offsets, words, offsets, positions,
+                    slots as u64, nn as u32, rows, nodes, row_map, slice_offsets, words, offsets, width, positions,
                 ];
-                space.launch(&PLACES, name, Grid::cover(slots, THREADS), arguments)
+                space.launch(&PLACES, "places", Grid::cover(slots, THREADS), arguments)
             })?;
             let (count, entries) = (conditions.lengths.1, crs.entries());
             #[rustfmt::skip]

@@ -5,7 +5,7 @@
 
 use crate::error::check_at_least;
 use crate::graph::dofs::check_dofs;
-use crate::graph::elem_graph::with_position_type;
+use crate::graph::elem_graph::{with_position_type, with_positions};
 use crate::graph::kernel_files::DOFS;
 use crate::graph::{ElemGraph, Graph, Positions, step};
 use crate::mesh::ElemNode;
@@ -49,14 +49,10 @@ impl Graph<CudaMemory> {
         let count = slots * nn * dofs * dofs;
         let positions = with_position_type!(longest_row[0] as usize * dofs, P => {
             let mut positions: <CudaMemory as MemorySpace>::Array<P> = space.unfilled(count)?;
-            let (of_nodes, names): (Argument, _) = match self.elem.positions() {
-                Positions::U8(old) => (old.into(), ["dof_positions_u8_u8", "dof_positions_u8_u16", "dof_positions_u8_u32"]),
-                // Rows of dofs are no shorter than those of nodes.
-                Positions::U16(old) => (old.into(), ["", "dof_positions_u16_u16", "dof_positions_u16_u32"]),
-                Positions::U32(old) => (old.into(), ["", "", "dof_positions_u32_u32"]),
-            };
-            let arguments = arguments![count as u64, nn as u32, each, of_nodes, &mut positions];
-            space.launch(&DOFS, names[size_of::<P>() / 2], Grid::cover(count, THREADS), arguments)?;
+            let of_nodes: Argument = with_positions!(self.elem.positions(), old => old.into());
+            let widths = [self.elem.position_bytes() as u32, size_of::<P>() as u32];
+            let arguments = arguments![count as u64, nn as u32, each, widths[0], of_nodes, widths[1], &mut positions];
+            space.launch(&DOFS, "dof_positions", Grid::cover(count, THREADS), arguments)?;
             positions
         });
         let table = ElemNode::from_parts(all, elems, nn * dofs, nodes.node_count() * dofs);
