@@ -11,7 +11,7 @@ use crate::element::equations::{noise_slopes, nonzero};
 use crate::element::{ElementType, Part, Points, at_points, product_flops};
 use crate::space::lanes::{HALF_LANES, Lanes};
 use multiversion::multiversion;
-use multiversion::target::match_target;
+use multiversion::target::{match_target, target_cfg_f};
 use std::fmt::{Debug, Formatter, Result};
 use std::hint::black_box;
 
@@ -147,11 +147,7 @@ pub(in crate::fill::host) fn linearise<E: EquationAt<D, K>, const D: usize, cons
     points: &mut [AtPoint<D>],
     given: &[[Plain; 4]],
 ) {
-    match_target! {
-        "x86_64+avx512f" => linearise_with::<true, E, D, K>(equation, points, given),
-        "x86_64+fma" => linearise_with::<true, E, D, K>(equation, points, given),
-        _ => linearise_with::<false, E, D, K>(equation, points, given),
-    }
+    linearise_with::<{ target_cfg_f!(target_feature = "fma") }, E, D, K>(equation, points, given);
 }
 
 #[inline(always)]

@@ -20,7 +20,7 @@ use crate::space::atomic::{AtomicF64, atomic_view};
 use crate::space::lanes::Lanes;
 use crate::space::{HostMemory, Threads, try_zeroed};
 use multiversion::multiversion;
-use multiversion::target::match_target;
+use multiversion::target::target_cfg_f;
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -100,10 +100,7 @@ fn evaluate<const D: usize, const NN: usize, const NP: usize>(
     elems: Range<usize>,
     put: &mut Put<'_, D>,
 ) {
-    match_target! {
-        "x86_64+fma" => batches::<true, D, NN, NP>(batch, elems, put),
-        _ => batches::<false, D, NN, NP>(batch, elems, put),
-    }
+    batches::<{ target_cfg_f!(target_feature = "fma") }, D, NN, NP>(batch, elems, put);
 }
 
 /// Computes the elements and gives each batch to `put`.

@@ -22,7 +22,7 @@ use crate::fill::host::with_given::WithGiven;
 use crate::mesh::ElemNode;
 use crate::space::lanes::{LANES, Lanes};
 use multiversion::multiversion;
-use multiversion::target::match_target;
+use multiversion::target::target_cfg_f;
 use std::ops::Range;
 
 /// Terms of the contraction at a point: three axes and the value.
@@ -159,27 +159,12 @@ fn contract<const D: usize>(
     lane: usize,
     out: (&mut [[f64; LANES]], &mut [[f64; LANES]]),
 ) {
-    match_target! {
-        "x86_64+avx512f" => contract_with::<4, 4, true, D>(integrand, symmetric, at, right, lane, out),
-        "x86_64+fma" => contract_with::<4, 2, true, D>(integrand, symmetric, at, right, lane, out),
-        _ => contract_with::<2, 2, false, D>(integrand, symmetric, at, right, lane, out),
-    }
-}
-
-#[inline(always)]
-fn contract_with<const BL: usize, const BR: usize, const FUSED: bool, const D: usize>(
-    integrand: &Integrand<'_, D>,
-    symmetric: bool,
-    at: &AtPoints<D>,
-    right: &mut [Plain],
-    lane: usize,
-    (matrix, residual): (&mut [[f64; LANES]], &mut [[f64; LANES]]),
-) {
+    const FUSED: bool = target_cfg_f!(target_feature = "fma");
+    const BL: usize = if FUSED { 4 } else { 2 };
+    const BR: usize = if target_cfg_f!(target_feature = "avx512f") { 4 } else { 2 };
     match integrand.tables.nodes {
-        TETRAHEDRON => {
-            contract_of::<BL, BR, FUSED, D, TETRAHEDRON>(integrand, symmetric, at, right, lane, (matrix, residual))
-        }
-        _ => contract_of::<BL, BR, FUSED, D, ANY>(integrand, symmetric, at, right, lane, (matrix, residual)),
+        TETRAHEDRON => contract_of::<BL, BR, FUSED, D, TETRAHEDRON>(integrand, symmetric, at, right, lane, out),
+        _ => contract_of::<BL, BR, FUSED, D, ANY>(integrand, symmetric, at, right, lane, out),
     }
 }
 

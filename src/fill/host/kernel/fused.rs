@@ -9,11 +9,12 @@ use super::{ElementBatch, ElementKernel, Evaluate, Wanted};
 use crate::element::equations::Heat;
 use crate::element::{self, DIM, HEX8_NODES};
 use crate::error::check_length;
+use crate::fill::host::any_equation::WIDTH;
 use crate::mesh::ElemNode;
-use crate::space::lanes::{HALF_LANES, Lanes};
+use crate::space::lanes::Lanes;
 use crate::{Error, LocalOrdinal, Result};
 use multiversion::multiversion;
-use multiversion::target::match_target;
+use multiversion::target::target_cfg_f;
 use std::ops::Range;
 
 /// [`element::moments`](crate::element::moments()) on batches of trilinear hexahedra; borrows their mesh data and is cheap to copy.
@@ -65,18 +66,11 @@ impl ElementKernel<HEX8_NODES> for FusedKernel<'_> {
 #[allow(unsafe_code)]
 #[multiversion(targets("x86_64+avx2+fma"))]
 fn evaluate(kernel: &FusedKernel<'_>, elems: Range<usize>, out: &mut ElementBatch<HEX8_NODES>) {
-    match_target! {
-        "x86_64+fma" => batch::<true, HALF_LANES>(kernel, elems, out),
-        _ => batch::<false, HALF_LANES>(kernel, elems, out),
-    }
+    batch::<{ target_cfg_f!(target_feature = "fma") }>(kernel, elems, out);
 }
 
 #[inline(always)]
-fn batch<const FUSED: bool, const WIDTH: usize>(
-    kernel: &FusedKernel<'_>,
-    elems: Range<usize>,
-    out: &mut ElementBatch<HEX8_NODES>,
-) {
+fn batch<const FUSED: bool>(kernel: &FusedKernel<'_>, elems: Range<usize>, out: &mut ElementBatch<HEX8_NODES>) {
     for (part, first) in elems.clone().step_by(WIDTH).enumerate() {
         let zero = Lanes::<FUSED, f64, WIDTH>::ZERO;
         let (mut coords, mut temperature) = ([[zero; DIM]; HEX8_NODES], [zero; HEX8_NODES]);

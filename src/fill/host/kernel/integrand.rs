@@ -12,7 +12,7 @@ use crate::mesh::ElemNode;
 use crate::space::lanes::Lanes;
 use crate::{Error, FoldPlace, Result};
 use multiversion::multiversion;
-use multiversion::target::match_target;
+use multiversion::target::target_cfg_f;
 use std::ops::Range;
 
 /// An equation of `D` unknowns per node with the mesh data that its kernels read; borrowed and cheap to copy.
@@ -136,18 +136,7 @@ pub(super) fn fields<const D: usize>(
     elems: Range<usize>,
     at: &mut AtPoints<D>,
 ) -> Result<()> {
-    match_target! {
-        "x86_64+fma" => fields_with::<true, D>(integrand, elems, at),
-        _ => fields_with::<false, D>(integrand, elems, at),
-    }
-}
-
-#[inline(always)]
-fn fields_with<const FUSED: bool, const D: usize>(
-    integrand: &Integrand<'_, D>,
-    elems: Range<usize>,
-    at: &mut AtPoints<D>,
-) -> Result<()> {
+    const FUSED: bool = target_cfg_f!(target_feature = "fma");
     match integrand.tables.nodes {
         TETRAHEDRON => fields_of::<FUSED, D, TETRAHEDRON>(integrand, elems, at),
         _ => fields_of::<FUSED, D, ANY>(integrand, elems, at),

@@ -40,7 +40,7 @@ use crate::mesh::ElemNode;
 use crate::space::Serial;
 use crate::space::lanes::{LANES, Lanes};
 use multiversion::multiversion;
-use multiversion::target::match_target;
+use multiversion::target::target_cfg_f;
 use std::array::from_fn;
 use std::ops::Range;
 use worksets::Workspace;
@@ -193,10 +193,7 @@ fn operands<const D: usize>(
     at: &mut Halves<AtPoints<D>>,
     work: &mut Workspace<D>,
 ) -> Result<()> {
-    match_target! {
-        "x86_64+fma" => operands_with::<true, D>(integrand, nonzero, elems, at, work),
-        _ => operands_with::<false, D>(integrand, nonzero, elems, at, work),
-    }
+    operands_with::<{ target_cfg_f!(target_feature = "fma") }, D>(integrand, nonzero, elems, at, work)
 }
 
 #[inline(always)]
