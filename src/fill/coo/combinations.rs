@@ -11,7 +11,7 @@
 use super::indices::check;
 use crate::error::check_length;
 use crate::graph::{CooIndex, IGNORED};
-use crate::space::{Item, Serial, try_collect, try_push, try_reserve, try_zeroed};
+use crate::space::{Item, Serial, try_collect, try_push, try_with_capacity, try_zeroed};
 use crate::{Error, LocalOrdinal, Result};
 use std::ops::Mul;
 
@@ -47,8 +47,7 @@ impl Combinations {
         for number in numbers.iter_mut().filter(|number| **number != IGNORED) {
             (*number, free) = (free, free + 1);
         }
-        let mut own = Vec::new();
-        try_reserve("constrained dofs", &mut own, constrained.len())?;
+        let mut own = try_with_capacity("constrained dofs", constrained.len())?;
         for (dof, of) in constrained {
             let mut terms = try_collect("terms of combinations", of.iter().copied())?;
             for (other, weight) in &mut terms {
@@ -231,8 +230,7 @@ impl ReducedPairs {
     /// Those of [`values`](Self::values).
     pub fn values_by<V: Item>(&self, values: &[V], scale: impl Fn(V, f64) -> V) -> Result<Vec<V>> {
         check_length("ReducedPairs::values", "values", values.len(), self.given)?;
-        let mut reduced = Vec::new();
-        try_reserve("values of pairs", &mut reduced, self.rows.len())?;
+        let mut reduced = try_with_capacity("values of pairs", self.rows.len())?;
         reduced.extend(self.free.iter().map(|&k| values[k as usize]));
         reduced.extend(self.products.iter().map(|&(k, weight)| scale(values[k as usize], weight)));
         Ok(reduced)

@@ -18,7 +18,7 @@ use crate::contraction::Sum;
 use crate::error::check_length;
 use crate::graph::CooIndex;
 use crate::graph::Slots;
-use crate::space::{Threads, try_reserve};
+use crate::space::{Threads, try_with_capacity};
 use crate::sparse::{CrsGraph, CrsMatrix};
 use crate::{GlobalOrdinal, LocalOrdinal, Result};
 use std::collections::BTreeMap;
@@ -179,8 +179,7 @@ fn map_of(
     check_sizes(0, 0, (own + ranks.values().map(|(_, count)| count).sum::<usize>()).saturating_mul(width))?;
     let (mut end, mut neighbours) = (own * width, Vec::with_capacity(ranks.len()));
     for (rank, (slots, count)) in ranks {
-        let mut send = Vec::new();
-        try_reserve("values to send", &mut send, slots.len() * width)?;
+        let mut send = try_with_capacity("values to send", slots.len() * width)?;
         send.extend(slots.iter().flat_map(|&slot| slot * width as u32..(slot + 1) * width as u32));
         let receive = end as LocalOrdinal..(end + count * width) as LocalOrdinal;
         end += count * width;

@@ -3,7 +3,7 @@
 use super::indices::check_sizes;
 use crate::comm::{GlobalMap, Message};
 use crate::graph::{CooIndex, IGNORED, Slots};
-use crate::space::{try_push, try_reserve};
+use crate::space::{try_push, try_reserve, try_with_capacity};
 use crate::{Error, GlobalOrdinal, LocalOrdinal, Result};
 
 /// An ignored id in a message.
@@ -42,8 +42,7 @@ impl<I: CooIndex> Ids<'_, I> {
     /// The ids of all rows.
     pub(super) fn rows_used(&self) -> Result<Vec<GlobalOrdinal>> {
         check_sizes(0, 0, self.count().saturating_mul(self.width()))?;
-        let mut used = Vec::new();
-        try_reserve("ids of rows", &mut used, self.count())?;
+        let mut used = try_with_capacity("ids of rows", self.count())?;
         used.extend((0..self.count()).map(|slot| self.row_id(slot)).filter(|&id| id != NO_ID));
         Ok(used)
     }
@@ -65,8 +64,7 @@ impl<I: CooIndex> Ids<'_, I> {
 
     /// A message of pairs: for each slot its row and its columns.
     pub(super) fn message(&self, slots: &[LocalOrdinal]) -> Result<Vec<u64>> {
-        let mut pairs = Vec::new();
-        try_reserve("pairs to send", &mut pairs, slots.len() * (1 + self.width()))?;
+        let mut pairs = try_with_capacity("pairs to send", slots.len() * (1 + self.width()))?;
         for &slot in slots {
             pairs.push(id(self.rows[slot as usize]));
             pairs.extend(self.column_ids(slot as usize));
@@ -101,8 +99,7 @@ impl<'a, I: CooIndex> Gathered<'a, I> {
         check_sizes(0, 0, count.saturating_mul(width))?;
         let foreign = |id| Error::Mpi(format!("another rank sent row {id}, which this rank does not own"));
         let received = |slot: &[u64]| local(slot[0]).ok_or_else(|| foreign(slot[0]));
-        let mut rows = Vec::new();
-        try_reserve("local rows", &mut rows, count)?;
+        let mut rows = try_with_capacity("local rows", count)?;
         for slot in slots(lower, width) {
             rows.push(received(slot)?);
         }
@@ -137,8 +134,8 @@ impl<'a, I: CooIndex> Gathered<'a, I> {
 
     /// Local columns, `[slot, b]`, and whether some of owned rows are ignored.
     pub(super) fn columns(&self, map: &GlobalMap) -> Result<(Vec<LocalOrdinal>, bool)> {
-        let (width, mut columns) = (self.input.width(), Vec::new());
-        try_reserve("local columns", &mut columns, self.rows.len() * width)?;
+        let width = self.input.width();
+        let mut columns = try_with_capacity("local columns", self.rows.len() * width)?;
         let local = |id: GlobalOrdinal| map.local(id).unwrap_or(IGNORED);
         columns.extend(slots(self.came[0], width).flat_map(|slot| &slot[1..]).map(|&id| local(id)));
         for slot in self.elements() {

@@ -4,7 +4,7 @@ use crate::error::{check_at_least, check_length};
 use crate::fill::{Boundary, Dirichlet};
 use crate::mesh::Sizes;
 use crate::space::atomic::atomic_view;
-use crate::space::{Threads, try_collect, try_push, try_reserve};
+use crate::space::{Threads, try_collect, try_push, try_with_capacity};
 use crate::sparse::{CrsGraph, CrsMatrix, HostRows};
 use crate::{Error, LocalOrdinal, Result, RowOffset};
 use rayon::prelude::*;
@@ -58,8 +58,7 @@ impl Dirichlet {
         check_length(NAME, "matrix", stored.len(), graph.nnz())?;
         check_at_least(NAME, "rhs", rhs.len(), self.row_count)?;
         check_length(NAME, "values", values.len(), graph.columns())?;
-        let mut imposed = Vec::new();
-        try_reserve("values of fixed rows", &mut imposed, self.rows.len())?;
+        let mut imposed = try_with_capacity("values of fixed rows", self.rows.len())?;
         for &row in &self.rows {
             let found = graph.row(row as usize).binary_search(&row).map_err(|_| {
                 Error::Invalid(format!("{NAME}: row {row} is fixed and has no diagonal entry; expected one"))
@@ -103,8 +102,7 @@ impl Boundary for Threads {
         check_length(NAME, "fixed", fixed.len(), graph.columns())?;
         check_at_least(NAME, "graph (columns)", graph.columns(), graph.rows())?;
         let is_fixed = |&row: &usize| fixed[row] != 0;
-        let mut rows = Vec::new();
-        try_reserve("fixed rows", &mut rows, (0..graph.rows()).filter(is_fixed).count())?;
+        let mut rows = try_with_capacity("fixed rows", (0..graph.rows()).filter(is_fixed).count())?;
         rows.extend((0..graph.rows()).filter(is_fixed).map(|row| row as LocalOrdinal));
         let mut lists =
             try_collect("lists of entries", (0..graph.rows().div_ceil(Threads::CHUNK)).map(|_| Vec::new()))?;
@@ -119,8 +117,7 @@ impl Boundary for Threads {
             }
             Ok(())
         })?;
-        let mut entries = Vec::new();
-        try_reserve("entries to clear", &mut entries, lists.iter().map(Vec::len).sum())?;
+        let mut entries = try_with_capacity("entries to clear", lists.iter().map(Vec::len).sum())?;
         lists.iter().for_each(|list| entries.extend_from_slice(list));
         let lengths = (rows.len(), entries.len());
         Ok(Dirichlet { rows, entries, lengths, row_count: graph.rows(), values: graph.nnz(), graph: graph.number() })
