@@ -4,10 +4,9 @@
 
 use super::given::Given;
 use crate::element::equations::{
-    Alone, Equation, EquationAt, Field, Model, Point, Scalar, Slope, WithJacobian, on_scalar,
+    Alone, Equation, EquationAt, Field, Model, Point, Scalar, Slope, Slopes, WaveElasticity, WithJacobian,
+    depends_on_unknowns, noise_slopes, on_scalar,
 };
-use crate::element::equations::{WaveElasticity, depends_on_unknowns, is_symmetric};
-use crate::element::equations::{noise_slopes, nonzero};
 use crate::element::{ElementType, Part, Points, at_points, product_flops};
 use crate::space::lanes::{HALF_LANES, Lanes};
 use multiversion::multiversion;
@@ -73,10 +72,8 @@ pub(in crate::fill) trait AnyEquation<const D: usize>: Sync {
     fn given(&self) -> &[Given<'_>] {
         &[]
     }
-    /// Whether element matrices are symmetric.
-    fn is_symmetric(&self) -> bool;
-    /// Masks of derivatives that are not zero, `[c][d]`: bit 4 i + j.
-    fn nonzero(&self) -> [[u16; D]; D];
+    /// Derivatives of pseudo-random fields, which tell those that are zero and whether element matrices are symmetric.
+    fn noise_slopes(&self) -> Slopes<D>;
 }
 
 /// An equation whose derivative is applied without a matrix.
@@ -92,12 +89,8 @@ impl<E: Equation<D>, const D: usize> AnyEquation<D> for E {
         linearise(&Alone(self), points, &[]);
     }
 
-    fn is_symmetric(&self) -> bool {
-        is_symmetric(self)
-    }
-
-    fn nonzero(&self) -> [[u16; D]; D] {
-        nonzero(&noise_slopes(&Alone(self)))
+    fn noise_slopes(&self) -> Slopes<D> {
+        noise_slopes(&Alone(self))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::any_equation::{AnyEquation, AtPoint, Plain, linearise};
 use super::given::Given;
-use crate::element::equations::{EquationAt, noise_slopes, nonzero, symmetric_slopes};
+use crate::element::equations::{EquationAt, Slopes, noise_slopes};
 
 /// An equation with its given fields; [`EquationKernel::with_given`](super::EquationKernel::with_given) integrates it.
 #[derive(Clone, Copy, Debug)]
@@ -22,11 +22,7 @@ impl<E: EquationAt<D, K>, const D: usize, const K: usize> AnyEquation<D> for Wit
         &self.given
     }
 
-    fn is_symmetric(&self) -> bool {
-        symmetric_slopes(&noise_slopes(self.equation))
-    }
-
-    fn nonzero(&self) -> [[u16; D]; D] {
-        nonzero(&noise_slopes(self.equation))
+    fn noise_slopes(&self) -> Slopes<D> {
+        noise_slopes(self.equation)
     }
 }

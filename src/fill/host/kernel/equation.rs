@@ -15,7 +15,7 @@ use super::integrand::{ANY, AtPoints, Integrand, TETRAHEDRON, fields};
 use super::tiles::Block;
 use super::{ElementBatch, ElementKernel, Evaluate, Wanted};
 use crate::Result;
-use crate::element::equations::{Equation, EquationAt, Slope, has_value_terms};
+use crate::element::equations::{Equation, EquationAt, Slope, has_value_terms, nonzero, symmetric_slopes};
 use crate::element::{BasisTables, DIM};
 use crate::fill::host::any_equation::{Plain, WIDTH};
 use crate::fill::host::with_given::WithGiven;
@@ -121,9 +121,9 @@ impl<'a, const D: usize, const NN: usize, const ND: usize> EquationKernel<'a, D,
     /// [`new`](Self::new) for an equation whose type is not known.
     pub(in crate::fill::host) fn of_any(integrand: Integrand<'a, D>) -> Result<Self> {
         integrand.check("EquationKernel", NN, ND)?;
-        let equation = integrand.equation;
-        let terms = if has_value_terms(&equation.nonzero()) { TERMS } else { DIM };
-        Ok(EquationKernel { integrand, terms, symmetric: equation.is_symmetric() })
+        let slopes = integrand.equation.noise_slopes();
+        let terms = if has_value_terms(&nonzero(&slopes)) { TERMS } else { DIM };
+        Ok(EquationKernel { integrand, terms, symmetric: symmetric_slopes(&slopes) })
     }
 }
 

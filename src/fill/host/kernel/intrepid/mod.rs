@@ -33,7 +33,7 @@ use crate::Result;
 use crate::contraction::{
     Contraction, Sum, data_field_scalar, data_field_vector, field_field_scalar, field_field_vector,
 };
-use crate::element::equations::Equation;
+use crate::element::equations::{Equation, nonzero};
 use crate::element::{BasisTables, DIM};
 use crate::fill::host::any_equation::{Plain, WIDTH};
 use crate::mesh::ElemNode;
@@ -97,7 +97,7 @@ impl<'a, const D: usize, const NN: usize, const ND: usize> IntrepidKernel<'a, D,
         integrand.check(NAME, NN, ND)?;
         worksets.check(NAME, integrand.tables)?;
         let of_rows = |bits: u16| from_fn(|k| Nonzero::new(bits >> (TERMS * k)));
-        let nonzero = integrand.equation.nonzero().map(|row| row.map(of_rows));
+        let nonzero = nonzero(&integrand.equation.noise_slopes()).map(|row| row.map(of_rows));
         Ok(IntrepidKernel { integrand, worksets, nonzero })
     }
 }
