@@ -110,13 +110,13 @@ pub(super) struct ApplySizes {
 impl ApplySizes {
     /// Table 4 per node of an element; coordinates 24, x 8 per dof, its condition 1, u 8. Then y: written and added to (24), or
     /// written once (8) from element vectors, written and read (16 per dof of an element), by lists of 4 per slot and 8 per node.
-    pub fn bytes(self, strategy: Strategy) -> u64 {
+    pub fn cost(self, strategy: Strategy, flops: usize) -> ApplyCost {
         let ApplySizes { elems, nodes, dofs, owned, local, reads_unknowns } = self;
         let inputs = 4 * nodes * elems + (24 + 9 * dofs + if reads_unknowns { 8 * dofs } else { 0 }) * local;
         let sums = match strategy {
             Strategy::Scatter | Strategy::Colour => 24 * dofs * owned,
             Strategy::Gather => (16 * dofs + 4) * nodes * elems + (8 + 8 * dofs) * owned,
         };
-        (inputs + sums) as u64
+        ApplyCost { bytes: (inputs + sums) as u64, flops: (elems * flops) as u64 }
     }
 }

@@ -43,13 +43,12 @@ pub struct CudaModelOperator {
     elem_node: ElemNode<CudaMemory>,
     dofs: usize,
     owned: usize,
-    strategy: Strategy,
     method: Method,
     /// `[node][component]`, owned and ghosts.
     fixed: CudaArray<u8>,
     /// u of J(u) if J depends on it.
     unknowns: Option<CudaArray<f64>>,
-    flops: usize,
+    cost: ApplyCost,
 }
 
 impl CudaModelOperator {
@@ -141,6 +140,7 @@ impl ApplyModel for Cuda {
                 Method::Gather(NodeElem::on_device(self, elem_node, owned)?, vectors)
             }
         };
+        let sizes = ApplySizes { elems, nodes: shape.nodes, dofs, owned, local, reads_unknowns: text.is_tangent };
         Ok(CudaModelOperator {
             front: text.apply_front(shape),
             shape,
@@ -149,11 +149,10 @@ impl ApplyModel for Cuda {
             elem_node: elem_node.clone(),
             dofs,
             owned,
-            strategy,
             method,
             unknowns: if text.is_tangent { Some(self.zeros(dofs * local)?) } else { None },
             fixed,
-            flops,
+            cost: sizes.cost(strategy, flops),
         })
     }
 
@@ -184,10 +183,6 @@ impl ApplyModel for Cuda {
     }
 
     fn apply_cost(operator: &CudaModelOperator) -> ApplyCost {
-        let (elem_node, reads_unknowns) = (&operator.elem_node, operator.unknowns.is_some());
-        let CudaModelOperator { dofs, owned, strategy, flops, shape, .. } = *operator;
-        let (elems, local) = (elem_node.elem_count(), elem_node.node_count());
-        let sizes = ApplySizes { elems, nodes: shape.nodes, dofs, owned, local, reads_unknowns };
-        ApplyCost { bytes: sizes.bytes(strategy), flops: (elems * flops) as u64 }
+        operator.cost
     }
 }

@@ -25,6 +25,31 @@ pub struct BlockCounts {
     pub blocks: usize,
 }
 
+/// How a strategy sums: blocks of elements add to rows, or rows gather what `G` stores.
+#[derive(Debug)]
+pub(super) enum Method<G> {
+    Blocks(Blocks),
+    Gather(G),
+}
+
+impl<G> Method<G> {
+    /// Prepares a strategy. Without one, the blocks of `Scatter` add without atomicity.
+    pub(super) fn of(
+        space: &Threads,
+        strategy: Option<Strategy>,
+        elem_node: &ElemNode,
+        gather: impl FnOnce() -> Result<G>,
+    ) -> Result<Self> {
+        Ok(Method::Blocks(match strategy {
+            Some(Strategy::Gather) => return gather().map(Method::Gather),
+            Some(Strategy::Scatter) => Blocks::at_once(space, elem_node, Adds::Atomic),
+            // Blocks of a colour share no node.
+            Some(Strategy::Colour) => Blocks { phases: coloured(elem_node)?, adds: Adds::Plain },
+            None => Blocks::at_once(space, elem_node, Adds::Plain),
+        }))
+    }
+}
+
 /// Elements by phase and block, and how threads add to their rows.
 #[derive(Debug)]
 pub(super) struct Blocks {
@@ -34,18 +59,6 @@ pub(super) struct Blocks {
 }
 
 impl Blocks {
-    /// Prepares the blocks of a strategy; `None` with [`Strategy::Gather`]. Without a strategy, the blocks of `Scatter` add without
-    /// atomicity.
-    pub(super) fn of(space: &Threads, strategy: Option<Strategy>, elem_node: &ElemNode) -> Result<Option<Self>> {
-        Ok(Some(match strategy {
-            Some(Strategy::Gather) => return Ok(None),
-            Some(Strategy::Scatter) => Self::at_once(space, elem_node, Adds::Atomic),
-            // Blocks of a colour share no node.
-            Some(Strategy::Colour) => Blocks { phases: coloured(elem_node)?, adds: Adds::Plain },
-            None => Self::at_once(space, elem_node, Adds::Plain),
-        }))
-    }
-
     /// Cuts all elements into blocks of one phase.
     fn at_once(space: &Threads, elem_node: &ElemNode, adds: Adds) -> Self {
         // Four blocks per thread balance the load.

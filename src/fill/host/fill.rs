@@ -53,7 +53,7 @@ impl<const NN: usize> Fill<NN> {
     pub fn assemble(
         &mut self,
         space: &Threads,
-        kernel: &impl ElementKernel<NN>,
+        kernel: &dyn ElementKernel<NN>,
         matrix: &mut CrsMatrix,
         residual: &mut [f64],
     ) -> Result<()> {
@@ -84,22 +84,11 @@ impl<const NN: usize> Fill<NN> {
     pub fn assemble_parts(
         &mut self,
         space: &Threads,
-        kernel: &impl ElementKernel<NN>,
-        sum: Sum,
-        parts: Parts<'_>,
-    ) -> Result<()> {
-        self.assemble_any(space, kernel, sum, parts)
-    }
-
-    /// [`assemble_parts`](Self::assemble_parts), compiled once for all kernels.
-    fn assemble_any(
-        &mut self,
-        space: &Threads,
         kernel: &dyn ElementKernel<NN>,
         sum: Sum,
         parts: Parts<'_>,
     ) -> Result<()> {
-        let add: &Adding = &|elems, graph, sums, adds| add_elems(kernel, elems, graph, sums, adds);
+        let add: &Adding = &|elems, sums, adds| add_elems(kernel, elems, sums, adds);
         self.0.assemble(space, kernel.elem_node(), (sum, parts), add, &|wanted, elems| storing(kernel, wanted, elems))
     }
 

@@ -9,7 +9,7 @@
 //! thread), all element matrices are stored in memory: 16 NN (NN + 1) bytes per element, written and read.
 
 use super::batches::Store;
-use super::parts::{Output, Pattern};
+use super::parts::Output;
 use super::window::{Window, windows};
 use crate::contraction::Sum;
 use crate::element::HEX8_NODES;
@@ -81,16 +81,10 @@ impl Gather {
         }
     }
 
-    pub(super) fn assemble(
-        &mut self,
-        space: &Threads,
-        storing: &Storing<'_>,
-        graph: Pattern<'_>,
-        output: Output<'_>,
-    ) -> Result<()> {
-        with_positions!(graph.elem.positions(), positions => match self.n {
-            UNROLLED => self.sum::<UNROLLED, _>(space, storing, (graph, &positions[..]), output),
-            _ => self.sum::<ANY, _>(space, storing, (graph, &positions[..]), output),
+    pub(super) fn assemble(&mut self, space: &Threads, storing: &Storing<'_>, output: Output<'_>) -> Result<()> {
+        with_positions!(output.elem.positions(), positions => match self.n {
+            UNROLLED => self.sum::<UNROLLED, _>(space, storing, positions, output),
+            _ => self.sum::<ANY, _>(space, storing, positions, output),
         })
     }
 
@@ -99,12 +93,12 @@ impl Gather {
         &mut self,
         space: &Threads,
         storing: &Storing<'_>,
-        (graph, positions): (Pattern<'_>, &[P]),
+        positions: &[P],
         output: Output<'_>,
     ) -> Result<()> {
-        let Output { values, residual, sum, wanted, .. } = output;
+        let Output { elem, rows: in_crs, values, residual, sum, wanted, .. } = output;
         let n = if N == ANY { self.n } else { N };
-        let (bounds, row_map, lists) = (&self.bounds, graph.crs.row_map(), &self.lists);
+        let (bounds, row_map, lists) = (&self.bounds, in_crs.graph().row_map(), &self.lists);
         // A part that is not wanted is cut into empty pieces.
         let entries = |row: usize| if wanted.matrix { row_map[row] as usize } else { 0 };
         let items = usize::from(wanted.residual);
@@ -114,7 +108,7 @@ impl Gather {
             let rows = bounds[piece]..bounds[piece + 1];
             rows.map(|row| (lists.slots(row), entries(row + 1) - entries(row)))
         };
-        let elem_count = graph.elem.elem_node().elem_count();
+        let elem_count = elem.elem_node().elem_count();
         match &mut self.arrays {
             Arrays::Windows(windows) => {
                 space.try_for_each(pieces.zip(windows), |((piece, (mut values, residual)), window)| {

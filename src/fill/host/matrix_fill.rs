@@ -1,6 +1,6 @@
 //! [`MatrixFill`]: sums of stored element matrices, whose size is known at run time only.
 
-use super::blocks::Blocks;
+use super::blocks::Method;
 use super::sums::Adds;
 use crate::Result;
 use crate::error::{check_at_least, check_length};
@@ -36,15 +36,9 @@ use std::sync::Arc;
 /// ```
 #[derive(Debug)]
 pub struct MatrixFill {
-    method: Method,
+    method: Method<NodeElem>,
     crs: Arc<CrsGraph>,
     elem: ElemGraph,
-}
-
-#[derive(Debug)]
-enum Method {
-    Blocks(Blocks),
-    Gather(NodeElem),
 }
 
 impl MatrixFill {
@@ -59,10 +53,7 @@ impl MatrixFill {
         check_elements(NAME, &graph.elem, &graph.crs)?;
         check_length(NAME, "graph (columns)", graph.crs.columns(), elem_node.node_count())?;
         check_at_least(NAME, "elem_node (its nodes)", elem_node.node_count(), rows)?;
-        let method = match Blocks::of(space, Some(strategy), elem_node)? {
-            Some(blocks) => Method::Blocks(blocks),
-            None => Method::Gather(NodeElem::new(space, elem_node, rows)?),
-        };
+        let method = Method::of(space, Some(strategy), elem_node, || NodeElem::new(space, elem_node, rows))?;
         Ok(MatrixFill { method, crs: graph.crs.clone(), elem: graph.elem.clone() })
     }
 

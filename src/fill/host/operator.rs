@@ -3,9 +3,8 @@
 //! Elements lie side by side in vector lanes, four at a time. `Gather` stores element vectors, 8 bytes per dof of an element, and each row sums its own in element order.
 
 use super::any_equation::{AnyPoints, AnyProduct, WIDTH, elastic, scalar};
-use super::blocks::Blocks;
+use super::blocks::Method;
 use super::gallery::two_dimensional;
-use super::sums::Adds;
 use super::volumes::on_volume;
 use crate::Result;
 use crate::blas::{Blas, Reductions};
@@ -16,7 +15,7 @@ use crate::fill::operator::ApplySizes;
 use crate::fill::{ApplyCost, ApplyModel, FieldOn, Strategy};
 use crate::graph::NodeElem;
 use crate::mesh::ElemNode;
-use crate::space::atomic::{AtomicF64, atomic_view};
+use crate::space::atomic::atomic_view;
 use crate::space::lanes::Lanes;
 use crate::space::{HostMemory, Threads, try_zeroed};
 use multiversion::multiversion;
@@ -37,13 +36,6 @@ enum OfDofs {
     Elastic(ElementOperator<3>),
 }
 
-#[derive(Debug)]
-enum Method {
-    Blocks(Blocks),
-    /// Lists of each node's slots, and the element vectors `[elem][m][c]`.
-    Gather(NodeElem, Vec<f64>),
-}
-
 /// An equation of `D` unknowns per node on one element type.
 #[derive(Debug)]
 struct ElementOperator<const D: usize> {
@@ -52,21 +44,19 @@ struct ElementOperator<const D: usize> {
     interpolation: Interpolation,
     elem_node: ElemNode,
     owned: usize,
-    strategy: Strategy,
-    method: Method,
+    /// `Gather` has lists of each node's slots, and the element vectors `[elem][m][c]`.
+    method: Method<(NodeElem, Vec<f64>)>,
     /// `[node][component]`, owned and ghosts.
     fixed: Vec<u8>,
     /// u of J(u) if J depends on it, else empty.
     unknowns: Vec<f64>,
     part: Part,
-    /// Operations of an element.
-    flops: usize,
+    cost: ApplyCost,
 }
 
 /// What a batch reads.
 struct Batch<'a, const D: usize> {
     equation: &'a dyn AnyProduct<D>,
-    evaluate: Evaluate<D>,
     part: Part,
     interpolation: &'a Interpolation,
     elem_node: &'a ElemNode,
@@ -154,29 +144,6 @@ fn batches<const FUSED: bool, const D: usize, const NN: usize, const NP: usize>(
     }
 }
 
-/// The owned rows of y, shared by all threads, and the conditions on them.
-#[derive(Clone, Copy)]
-struct Rows<'a, const D: usize> {
-    cells: &'a [AtomicF64],
-    fixed: &'a [[u8; D]],
-}
-
-impl<const D: usize> Rows<'_, D> {
-    /// Adds the vectors of elements to their free rows.
-    fn add(self, batch: &Batch<'_, D>, elems: Range<usize>, adds: Adds) {
-        (batch.evaluate)(batch, elems, &mut |lanes, found| {
-            for (lane, elem) in lanes.enumerate() {
-                for (m, &node) in batch.elem_node.elem(elem).iter().enumerate() {
-                    // Ids of ghosts lie behind those of rows, so the bounds check is the test for ownership.
-                    let Some(cells) = self.cells.get(D * node as usize..D * node as usize + D) else { continue };
-                    let is_free = |c: &usize| self.fixed[node as usize][*c] == 0;
-                    adds.add((0..D).filter(is_free).map(|c| (&cells[c], found[m][c][lane])));
-                }
-            }
-        });
-    }
-}
-
 impl<const D: usize> ElementOperator<D> {
     /// Overwrites `out` with the sums of element vectors. With `masked`, fields are masked by the conditions and fixed unknowns get
     /// those of x; else fixed unknowns get 0.
@@ -200,58 +167,57 @@ impl<const D: usize> ElementOperator<D> {
         let u = if part == Part::Tangent { unknowns.as_chunks::<D>().0 } else { x };
         let mask = masked.then_some(fixed);
         let (equation, evaluate, nodes) = (&**equation, *evaluate, elem_node.nodes_per_elem());
-        let batch = Batch { equation, evaluate, part, interpolation, elem_node, coords, fields: [x, u], mask };
-        let own = |node: usize, c: usize| if masked { x[node][c] } else { 0.0 };
-        let blocks = match method {
-            Method::Blocks(blocks) => blocks,
-            Method::Gather(lists, vectors) => {
-                space.for_each(vectors.par_chunks_mut(BLOCK * nodes * D).enumerate(), |(block, vectors)| {
-                    let first = block * BLOCK;
-                    let elems = first..elem_node.elem_count().min(first + BLOCK);
-                    (batch.evaluate)(&batch, elems, &mut |lanes, found| {
-                        for (lane, elem) in lanes.enumerate() {
-                            let vector = vectors[(elem - first) * nodes * D..][..nodes * D].as_chunks_mut::<D>().0;
-                            for (items, found) in vector.iter_mut().zip(found) {
-                                for c in 0..D {
-                                    items[c] = found[c][lane];
-                                }
-                            }
-                        }
-                    });
-                });
-                let vectors = vectors.as_chunks::<D>().0;
-                space.for_each(out.par_chunks_mut(Threads::CHUNK).enumerate(), |(chunk, out)| {
-                    for (node, out) in (chunk * Threads::CHUNK..).zip(out) {
-                        let mut sums = [0.0; D];
-                        for &slot in lists.slots(node) {
+        let batch = Batch { equation, part, interpolation, elem_node, coords, fields: [x, u], mask };
+        if let Method::Gather((_, vectors)) = method {
+            space.for_each(vectors.par_chunks_mut(BLOCK * nodes * D).enumerate(), |(block, vectors)| {
+                let first = block * BLOCK;
+                let elems = first..elem_node.elem_count().min(first + BLOCK);
+                evaluate(&batch, elems, &mut |lanes, found| {
+                    for (lane, elem) in lanes.enumerate() {
+                        let vector = vectors[(elem - first) * nodes * D..][..nodes * D].as_chunks_mut::<D>().0;
+                        for (items, found) in vector.iter_mut().zip(found) {
                             for c in 0..D {
-                                sums[c] += vectors[slot as usize][c];
+                                items[c] = found[c][lane];
                             }
-                        }
-                        for c in 0..D {
-                            out[c] = if fixed[node][c] != 0 { own(node, c) } else { sums[c] };
                         }
                     }
                 });
-                return Ok(());
-            }
-        };
+            });
+        }
         space.for_each(out.par_chunks_mut(Threads::CHUNK).enumerate(), |(chunk, out)| {
             for (node, out) in (chunk * Threads::CHUNK..).zip(out) {
+                let mut sums = [0.0; D];
+                if let Method::Gather((lists, vectors)) = &*method {
+                    let vectors = vectors.as_chunks::<D>().0;
+                    for &slot in lists.slots(node) {
+                        for c in 0..D {
+                            sums[c] += vectors[slot as usize][c];
+                        }
+                    }
+                }
                 for c in 0..D {
-                    out[c] = if fixed[node][c] != 0 { own(node, c) } else { 0.0 };
+                    let own = if masked { x[node][c] } else { 0.0 };
+                    out[c] = if fixed[node][c] != 0 { own } else { sums[c] };
                 }
             }
         });
-        let rows = Rows { cells: atomic_view(out.as_flattened_mut()), fixed };
+        let Method::Blocks(blocks) = method else { return Ok(()) };
+        let cells = atomic_view(out.as_flattened_mut());
         blocks.for_each(space, &|elems| {
-            rows.add(&batch, elems, blocks.adds);
+            evaluate(&batch, elems, &mut |lanes, found| {
+                for (lane, elem) in lanes.enumerate() {
+                    for (m, &node) in elem_node.elem(elem).iter().enumerate() {
+                        // Ids of ghosts lie behind those of rows, so the bounds check is the test for ownership.
+                        let Some(cells) = cells.get(D * node as usize..D * node as usize + D) else { continue };
+                        let is_free = |c: &usize| fixed[node as usize][*c] == 0;
+                        blocks.adds.add((0..D).filter(is_free).map(|c| (&cells[c], found[m][c][lane])));
+                    }
+                }
+            });
             Ok(())
         })
     }
-}
 
-impl<const D: usize> ElementOperator<D> {
     fn new(
         space: &Threads,
         strategy: Strategy,
@@ -265,25 +231,24 @@ impl<const D: usize> ElementOperator<D> {
         check_length(NAME, "elem_node (nodes per element)", elem_node.nodes_per_elem(), element.nodes())?;
         check_length(NAME, "fixed", fixed.len(), D * elem_node.node_count())?;
         check_at_least(NAME, "elem_node (its nodes)", elem_node.node_count(), owned)?;
-        let vectors = || try_zeroed("element vectors", elem_node.elem_count() * element.nodes() * D);
-        let method = match Blocks::of(space, Some(strategy), elem_node)? {
-            Some(blocks) => Method::Blocks(blocks),
-            None => Method::Gather(NodeElem::new(space, elem_node, owned)?, vectors()?),
+        let (elems, local, nodes) = (elem_node.elem_count(), elem_node.node_count(), element.nodes());
+        let gather = || {
+            let lists = NodeElem::new(space, elem_node, owned)?;
+            Ok((lists, try_zeroed("element vectors", elems * nodes * D)?))
         };
         let (part, flops) = equation.product(element);
-        let kept = if part == Part::Tangent { fixed.len() } else { 0 };
+        let reads_unknowns = part == Part::Tangent;
         Ok(ElementOperator {
             equation,
             evaluate: loop_over(element)?,
             interpolation: Interpolation::new(element),
             elem_node: elem_node.clone(),
             owned,
-            strategy,
-            method,
-            unknowns: try_zeroed("unknowns of the Jacobian", kept)?,
+            method: Method::of(space, Some(strategy), elem_node, gather)?,
+            unknowns: try_zeroed("unknowns of the Jacobian", if reads_unknowns { fixed.len() } else { 0 })?,
             fixed,
             part,
-            flops,
+            cost: ApplySizes { elems, nodes, dofs: D, owned, local, reads_unknowns }.cost(strategy, flops),
         })
     }
 
@@ -299,13 +264,6 @@ impl<const D: usize> ElementOperator<D> {
             space.copy(self.fixed.len(), unknowns, &mut self.unknowns)?;
         }
         self.sum(space, Part::Residual, coords, unknowns, false, residual)
-    }
-
-    fn cost(&self) -> ApplyCost {
-        let (elems, local) = (self.elem_node.elem_count(), self.elem_node.node_count());
-        let (nodes, reads_unknowns) = (self.elem_node.nodes_per_elem(), self.part == Part::Tangent);
-        let sizes = ApplySizes { elems, nodes, dofs: D, owned: self.owned, local, reads_unknowns };
-        ApplyCost { bytes: sizes.bytes(self.strategy), flops: (elems * self.flops) as u64 }
     }
 }
 
@@ -364,8 +322,8 @@ impl ApplyModel for Threads {
 
     fn apply_cost(operator: &HostOperator) -> ApplyCost {
         match &operator.0 {
-            OfDofs::Scalar(of) => of.cost(),
-            OfDofs::Elastic(of) => of.cost(),
+            OfDofs::Scalar(of) => of.cost,
+            OfDofs::Elastic(of) => of.cost,
         }
     }
 }

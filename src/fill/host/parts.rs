@@ -2,7 +2,7 @@
 
 use crate::contraction::Sum;
 use crate::graph::ElemGraph;
-use crate::sparse::{CrsGraph, CrsMatrix, HostMatrix, HostRows};
+use crate::sparse::{CrsMatrix, HostMatrix, HostRows};
 
 /// The arrays that an assembly writes.
 #[derive(Debug)]
@@ -28,17 +28,12 @@ pub struct Wanted {
     pub residual: bool,
 }
 
-/// What strategies read of a graph.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Pattern<'a> {
-    pub crs: &'a CrsGraph,
+/// The arrays that an assembly writes, of checked lengths; a part that is not wanted is empty.
+pub(super) struct Output<'a> {
+    /// Elements, and the positions of their matrices.
     pub elem: &'a ElemGraph,
     /// Whether scatter and colour prefetch what they add to.
     pub is_scattered: bool,
-}
-
-/// The arrays that an assembly writes, of checked lengths; a part that is not wanted is empty.
-pub(super) struct Output<'a> {
     /// Where the values of a row lie.
     pub rows: HostRows<'a>,
     pub values: &'a mut [f64],

@@ -1,10 +1,10 @@
 //! Checks and strategy of a [`Fill`](super::Fill), compiled once for all numbers of nodes per element.
 
 use super::batches::Store;
-use super::blocks::Blocks;
+use super::blocks::{Blocks, Method};
 use super::gather::Gather;
 use super::locality::is_scattered;
-use super::parts::{Output, Pattern};
+use super::parts::Output;
 use super::sums::{Adds, SharedSums};
 use crate::Result;
 use crate::contraction::Sum;
@@ -21,20 +21,14 @@ use std::sync::Arc;
 /// A strategy with its graph.
 #[derive(Debug)]
 pub(super) struct Plan {
-    method: Method,
+    method: Method<Gather>,
     pub crs: Arc<CrsGraph>,
     pub elem: ElemGraph,
     is_scattered: bool,
 }
 
-#[derive(Debug)]
-enum Method {
-    Blocks(Blocks),
-    Gather(Gather),
-}
-
 /// Computes elements and adds them to rows.
-pub(super) type Adding<'a> = dyn Fn(Range<usize>, Pattern<'_>, SharedSums<'_>, Adds) -> Result<()> + Sync + 'a;
+pub(super) type Adding<'a> = dyn Fn(Range<usize>, SharedSums<'_>, Adds) -> Result<()> + Sync + 'a;
 
 impl Plan {
     /// Prepares a strategy for elements of `nodes` nodes. Without a strategy, the blocks of `Scatter` add without atomicity.
@@ -58,10 +52,7 @@ impl Plan {
         check_length(NAME, "graph (positions)", positions, elem_node.elem_count() * nodes * nodes)?;
         check_length(NAME, "graph (columns)", crs.columns(), elem_node.node_count())?;
         check_at_least(NAME, "elem_node (its nodes)", elem_node.node_count(), rows)?;
-        let method = match Blocks::of(space, strategy, elem_node)? {
-            Some(blocks) => Method::Blocks(blocks),
-            None => Method::Gather(Gather::new(space, elem_node, rows)?),
-        };
+        let method = Method::of(space, strategy, elem_node, || Gather::new(space, elem_node, rows))?;
         let is_scattered = strategy != Some(Strategy::Gather) && is_scattered(elem_node, &crs);
         Ok(Plan { method, crs, elem, is_scattered })
     }
@@ -95,7 +86,8 @@ impl Plan {
             Parts::Residual(residual) => (None, Some(residual)),
         };
         let wanted = Wanted { matrix: values.is_some(), residual: residual.is_some() };
-        let mut output = Output { rows: in_crs, values: &mut [], residual: &mut [], sum, wanted };
+        let (elem, is_scattered) = (&self.elem, self.is_scattered);
+        let mut output = Output { elem, is_scattered, rows: in_crs, values: &mut [], residual: &mut [], sum, wanted };
         if let Some((rows, values)) = values {
             check_length(NAME, "values", values.len(), rows.values())?;
             (output.rows, output.values) = (rows, values);
@@ -104,13 +96,12 @@ impl Plan {
             check_length(NAME, "residual", residual.len(), self.crs.rows())?;
             output.residual = residual;
         }
-        let graph = Pattern { crs: &self.crs, elem: &self.elem, is_scattered: self.is_scattered };
         match &mut self.method {
             Method::Blocks(blocks) => {
                 let sums = SharedSums::new(space, output);
-                blocks.for_each(space, &|elems| add(elems, graph, sums, blocks.adds))
+                blocks.for_each(space, &|elems| add(elems, sums, blocks.adds))
             }
-            Method::Gather(gather) => gather.assemble(space, &|elems| storing(wanted, elems), graph, output),
+            Method::Gather(gather) => gather.assemble(space, &|elems| storing(wanted, elems), output),
         }
     }
 

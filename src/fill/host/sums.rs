@@ -1,9 +1,9 @@
 //! Adds the lanes of a batch of element matrices to matrix and residual.
 
-use super::batches::with_batch;
-use super::kernel::{ElementBatch, ElementKernel};
+use super::batches::batch;
+use super::kernel::ElementKernel;
 use super::locality::prefetch_sums;
-use super::parts::{Output, Pattern};
+use super::parts::Output;
 use crate::contraction::Sum;
 use crate::element::HEX8_NODES;
 use crate::fill::{Additions, Wanted};
@@ -54,6 +54,8 @@ impl Adds {
 /// Output of an assembly, shared by all threads.
 #[derive(Clone, Copy)]
 pub(super) struct SharedSums<'a> {
+    pub elem: &'a ElemGraph,
+    pub is_scattered: bool,
     pub rows: HostRows<'a>,
     pub values: &'a [AtomicF64],
     pub residual: &'a [AtomicF64],
@@ -63,13 +65,13 @@ pub(super) struct SharedSums<'a> {
 impl<'a> SharedSums<'a> {
     /// Shares values and residual among threads, zeroed unless the assembly adds to them.
     pub(super) fn new(space: &Threads, output: Output<'a>) -> Self {
-        let Output { rows, values, residual, sum, wanted } = output;
+        let Output { elem, is_scattered, rows, values, residual, sum, wanted } = output;
         if sum == Sum::Overwrite {
             // Large chunks, because zeroing does little work per item.
             space.for_each(values.par_chunks_mut(8 * Threads::CHUNK), |values| values.fill(0.0));
             space.for_each(residual.par_chunks_mut(8 * Threads::CHUNK), |residual| residual.fill(0.0));
         }
-        SharedSums { rows, values: atomic_view(values), residual: atomic_view(residual), wanted }
+        SharedSums { elem, is_scattered, rows, values: atomic_view(values), residual: atomic_view(residual), wanted }
     }
 }
 
@@ -77,34 +79,27 @@ impl<'a> SharedSums<'a> {
 pub(super) fn add_elems<const NN: usize>(
     kernel: &dyn ElementKernel<NN>,
     elems: Range<usize>,
-    graph: Pattern<'_>,
     sums: SharedSums<'_>,
     adds: Adds,
 ) -> Result<()> {
-    with_batch(|batch: &mut ElementBatch<NN>| {
-        let mut evaluate = kernel.evaluator(sums.wanted, elems.clone())?;
-        for first in elems.clone().step_by(LANES) {
-            let lanes = first..elems.end.min(first + LANES);
-            if graph.is_scattered
-                && let HostRows::Crs(crs) = sums.rows
-            {
-                prefetch_sums(graph.elem, lanes.clone(), crs.row_map(), (sums.values, sums.residual));
-            }
-            evaluate(lanes.clone(), batch)?;
-            let batch = (batch.matrix.as_flattened(), &batch.residual[..]);
-            match sums.rows {
-                HostRows::Crs(_) if const { NN <= MOST_UNROLLED } => {
-                    add_batch::<NN, false>(batch, lanes, graph.elem, sums, adds);
-                }
-                HostRows::Crs(_) => add_batch::<ANY, false>(batch, lanes, graph.elem, sums, adds),
-                HostRows::Slices(_) if const { NN == HEX8_NODES } => {
-                    add_batch::<NN, true>(batch, lanes, graph.elem, sums, adds);
-                }
-                HostRows::Slices(_) => add_batch::<ANY, true>(batch, lanes, graph.elem, sums, adds),
-            }
+    let (mut batch, mut evaluate) = (batch::<NN>()?, kernel.evaluator(sums.wanted, elems.clone())?);
+    for first in elems.clone().step_by(LANES) {
+        let lanes = first..elems.end.min(first + LANES);
+        if sums.is_scattered
+            && let HostRows::Crs(crs) = sums.rows
+        {
+            prefetch_sums(sums.elem, lanes.clone(), crs.row_map(), (sums.values, sums.residual));
         }
-        Ok(())
-    })?
+        evaluate(lanes.clone(), &mut batch[0])?;
+        let batch = (batch[0].matrix.as_flattened(), &batch[0].residual[..]);
+        match sums.rows {
+            HostRows::Crs(_) if const { NN <= MOST_UNROLLED } => add_batch::<NN, false>(batch, lanes, sums, adds),
+            HostRows::Crs(_) => add_batch::<ANY, false>(batch, lanes, sums, adds),
+            HostRows::Slices(_) if const { NN == HEX8_NODES } => add_batch::<NN, true>(batch, lanes, sums, adds),
+            HostRows::Slices(_) => add_batch::<ANY, true>(batch, lanes, sums, adds),
+        }
+    }
+    Ok(())
 }
 
 /// Largest number of nodes with a compiled loop for rows in CRS; larger elements use a loop of run-time length. In slices only
@@ -121,13 +116,12 @@ type BatchSlices<'a> = (&'a [[f64; LANES]], &'a [[f64; LANES]]);
 fn add_batch<const N: usize, const IN_SLICES: bool>(
     batch: BatchSlices<'_>,
     elems: Range<usize>,
-    graph: &ElemGraph,
     sums: SharedSums<'_>,
     adds: Adds,
 ) {
     // Chosen outside the loops: a choice at each row takes a tenth of the time of an assembly.
-    with_positions!(graph.positions(), positions => {
-        let of = (batch, graph.elem_node().as_slice(), &positions[..]);
+    with_positions!(sums.elem.positions(), positions => {
+        let of = (batch, sums.elem.elem_node().as_slice(), &positions[..]);
         match adds {
             Adds::Atomic => add_rows::<N, IN_SLICES, _>(of, elems, sums, add),
             Adds::Plain => add_rows::<N, IN_SLICES, _>(of, elems, sums, add_unshared),
