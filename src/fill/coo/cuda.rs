@@ -83,19 +83,60 @@ impl CudaCoo {
     /// Plans sums of elements; `place` names an index.
     fn of<I: CooIndex + Item>(
         space: &Cuda,
-        sizes: [usize; 2],
+        [rows, columns]: [usize; 2],
         i: DeviceIndices<'_, I>,
         j: DeviceIndices<'_, I>,
         place: impl Fn(&str, usize) -> String,
     ) -> Result<Self> {
+        const { assert!(size_of::<I>() == 4, "indices on a GPU are i32 or u32") };
         let values = i.indices.len().saturating_mul(j.per_elem);
-        check_sizes(sizes[0], sizes[1], values)?;
-        if let Some(size) = sizes.iter().find(|&&size| size > i32::MAX as usize) {
+        check_sizes(rows, columns, values)?;
+        if let Some(size) = [rows, columns].into_iter().find(|&size| size > i32::MAX as usize) {
             let (needed, limit) = (format!("{size} rows or columns"), format!("{} on a GPU", i32::MAX));
             return Err(Error::TooLarge { what: "CudaCoo".into(), needed, limit });
         }
-        let input = Input { space, sizes, i, j, values };
-        input.unite(&input.keys_by_entry(place)?)
+        let (height, width, i, j) = (i.per_elem as u32, j.per_elem as u32, i.indices, j.indices);
+        let (row_count, column_count, n) = (rows as u64, columns as u64, values as u64);
+        let items =
+            |name, items, arguments: &[Argument]| space.launch(&COO, name, Grid::cover(items, THREADS), arguments);
+
+        // Keys (column, value), and the first indices outside the matrix.
+        let (mut keys, mut outside) = (space.unfilled(values)?, space.upload(&[u64::MAX; 2])?);
+        let column_keys = if I::min_value() < I::zero() { "column_keys_i32" } else { "column_keys_u32" };
+        #[rustfmt::skip]
+        let arguments = arguments![n, height, width, row_count, column_count, i, j, &mut keys, &mut outside];
+        items(column_keys, values, arguments)?;
+        let mut found = [0; 2];
+        space.read(&outside, &mut found)?;
+        for (at, what, indices, limit) in [(found[0], "row", i, rows), (found[1], "column", j, columns)] {
+            if at != u64::MAX {
+                let (place, index) = (place(what, at as usize), space.download(indices)?[at as usize]);
+                let expected = format!("expected a {what} in 0..{limit}, or a negative number to be ignored");
+                return Err(Error::Invalid(format!("{place} is {index}, {expected}")));
+            }
+        }
+
+        // Keys (row, value) in the order of the entries, ignored ones behind them.
+        let mut keys = space.sort_keys(keys, 32..32 + bits_of(columns))?;
+        items("row_keys", values, arguments![n, width, row_count, column_count, i, &mut keys])?;
+        let keys = space.sort_keys(keys, 32..32 + bits_of(rows))?;
+
+        // Entries of the sorted keys; the host waits for their number.
+        let (mut starts, mut order) = (space.unfilled::<u32>(rows + 1)?, space.unfilled::<u32>(values)?);
+        items("starts_of_rows", rows + 1, arguments![row_count, n, &keys, &mut starts])?;
+        items("order_of_keys", values, arguments![n, &keys, &mut order])?;
+        let mut counts = space.zeros::<u32>(rows)?;
+        let arguments = arguments![row_count, height, width, &starts, &order, j, &mut counts];
+        items("count_entries", rows * WARP, arguments)?;
+        let map = space.offsets(rows, &counts)?;
+        let (mut entries, mut first) = (space.unfilled(map.total)?, space.zeros(map.total + 1)?);
+        #[rustfmt::skip]
+        let arguments = arguments![
+            row_count, height, width, &starts, &order, j, &map.offsets, &mut entries, &mut first,
+        ];
+        items("fill_entries", rows * WARP, arguments)?;
+        let graph = CrsGraph::from_parts(rows, columns, map.total, map.offsets, entries);
+        Ok(CudaCoo { graph: Arc::new(graph), first, order })
     }
 
     /// Returns the sparsity pattern: an entry for each pair that is not ignored.
@@ -147,66 +188,5 @@ impl CudaCoo {
         check_length(NAME, "entries", entries.len(), count)?;
         let arguments = arguments![count as u64, &self.first, &self.order, values, into, entries];
         space.launch(&COO, "sum_values", Grid::cover(count, THREADS), arguments)
-    }
-}
-
-/// The input of a plan.
-struct Input<'a, I: CooIndex + Item> {
-    space: &'a Cuda,
-    /// Rows and columns.
-    sizes: [usize; 2],
-    i: DeviceIndices<'a, I>,
-    j: DeviceIndices<'a, I>,
-    values: usize,
-}
-
-impl<I: CooIndex + Item> Input<'_, I> {
-    /// Launches a kernel with one thread per item.
-    fn items(&self, name: &'static str, items: usize, arguments: &[Argument]) -> Result<()> {
-        self.space.launch(&COO, name, Grid::cover(items, THREADS), arguments)
-    }
-
-    /// Returns the keys (row, value) in the order of the entries, ignored ones behind them.
-    fn keys_by_entry(&self, place: impl Fn(&str, usize) -> String) -> Result<CudaArray<u64>> {
-        let ([rows, columns], n) = (self.sizes, self.values as u64);
-        let (height, width) = (self.i.per_elem as u32, self.j.per_elem as u32);
-        let (i, j) = (self.i.indices, self.j.indices);
-        let (mut keys, mut outside) = (self.space.unfilled(self.values)?, self.space.upload(&[u64::MAX; 2])?);
-        let arguments = arguments![n, height, width, rows as u64, columns as u64, i, j, &mut keys, &mut outside];
-        const { assert!(size_of::<I>() == 4, "indices on a GPU are i32 or u32") };
-        let column_keys = if I::min_value() < I::zero() { "column_keys_i32" } else { "column_keys_u32" };
-        self.items(column_keys, self.values, arguments)?;
-        let mut found = [0; 2];
-        self.space.read(&outside, &mut found)?;
-        for (at, what, indices, limit) in [(found[0], "row", i, rows), (found[1], "column", j, columns)] {
-            if at != u64::MAX {
-                let (place, index) = (place(what, at as usize), self.space.download(indices)?[at as usize]);
-                let expected = format!("expected a {what} in 0..{limit}, or a negative number to be ignored");
-                return Err(Error::Invalid(format!("{place} is {index}, {expected}")));
-            }
-        }
-        let mut keys = self.space.sort_keys(keys, 32..32 + bits_of(columns))?;
-        let arguments = arguments![n, width, rows as u64, columns as u64, i, &mut keys];
-        self.items("row_keys", self.values, arguments)?;
-        self.space.sort_keys(keys, 32..32 + bits_of(rows))
-    }
-
-    /// Finds the entries of the sorted keys. Waits for their number.
-    fn unite(&self, keys: &CudaArray<u64>) -> Result<CudaCoo> {
-        let ([rows, columns], n) = (self.sizes, keys.len());
-        let (height, width, j) = (self.i.per_elem as u32, self.j.per_elem as u32, self.j.indices);
-        let (mut starts, mut order) = (self.space.unfilled::<u32>(rows + 1)?, self.space.unfilled::<u32>(n)?);
-        self.items("starts_of_rows", rows + 1, arguments![rows as u64, n as u64, keys, &mut starts])?;
-        self.items("order_of_keys", n, arguments![n as u64, keys, &mut order])?;
-        let mut counts = self.space.zeros::<u32>(rows)?;
-        let arguments = arguments![rows as u64, height, width, &starts, &order, j, &mut counts];
-        self.items("count_entries", rows * WARP, arguments)?;
-        let map = self.space.offsets(rows, &counts)?;
-        let (mut entries, mut first) = (self.space.unfilled(map.total)?, self.space.zeros(map.total + 1)?);
-        let arguments =
-            arguments![rows as u64, height, width, &starts, &order, j, &map.offsets, &mut entries, &mut first];
-        self.items("fill_entries", rows * WARP, arguments)?;
-        let graph = CrsGraph::from_parts(rows, columns, map.total, map.offsets, entries);
-        Ok(CudaCoo { graph: Arc::new(graph), first, order })
     }
 }
