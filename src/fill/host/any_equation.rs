@@ -50,20 +50,6 @@ pub(in crate::fill) enum AnyPoints<'a, const D: usize> {
     Plain(Points<'a, Plain, D>),
 }
 
-impl<'a, const D: usize> From<Points<'a, Lanes<true, f64, WIDTH>, D>> for AnyPoints<'a, D> {
-    #[inline(always)]
-    fn from(points: Points<'a, Lanes<true, f64, WIDTH>, D>) -> Self {
-        AnyPoints::Fused(points)
-    }
-}
-
-impl<'a, const D: usize> From<Points<'a, Plain, D>> for AnyPoints<'a, D> {
-    #[inline(always)]
-    fn from(points: Points<'a, Plain, D>) -> Self {
-        AnyPoints::Plain(points)
-    }
-}
-
 /// An equation of `D` unknowns per node, whose type is not known.
 pub(in crate::fill) trait AnyEquation<const D: usize>: Sync {
     /// Fills flux, source and derivatives of each point from its fields; `given`: gradient and value of given fields, `[point][field]`.

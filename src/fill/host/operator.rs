@@ -19,7 +19,7 @@ use crate::space::atomic::atomic_view;
 use crate::space::lanes::Lanes;
 use crate::space::{HostMemory, Threads, try_zeroed};
 use multiversion::multiversion;
-use multiversion::target::target_cfg_f;
+use multiversion::target::match_target;
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -90,7 +90,10 @@ fn evaluate<const D: usize, const NN: usize, const NP: usize>(
     elems: Range<usize>,
     put: &mut Put<'_, D>,
 ) {
-    batches::<{ target_cfg_f!(target_feature = "fma") }, D, NN, NP>(batch, elems, put);
+    match_target! {
+        "x86_64+fma" => batches::<true, D, NN, NP>(batch, elems, put, |points| AnyPoints::Fused(points)),
+        _ => batches::<false, D, NN, NP>(batch, elems, put, |points| AnyPoints::Plain(points)),
+    }
 }
 
 /// Computes the elements and gives each batch to `put`.
@@ -99,9 +102,8 @@ fn batches<const FUSED: bool, const D: usize, const NN: usize, const NP: usize>(
     batch: &Batch<'_, D>,
     elems: Range<usize>,
     put: &mut Put<'_, D>,
-) where
-    for<'a> AnyPoints<'a, D>: From<Points<'a, Lanes<FUSED, f64, WIDTH>, D>>,
-{
+    any: impl for<'a> Fn(Points<'a, Lanes<FUSED, f64, WIDTH>, D>) -> AnyPoints<'a, D>,
+) {
     let zero = Lanes::<FUSED, f64, WIDTH>::ZERO;
     let mut scratch = FieldsAtPoints::<Lanes<FUSED, f64, WIDTH>, D, NP>::zero();
     let (mut coords, mut v, mut u) = ([[zero; NN]; DIM], [[zero; NN]; D], [[zero; NN]; D]);
@@ -133,7 +135,7 @@ fn batches<const FUSED: bool, const D: usize, const NN: usize, const NP: usize>(
                 }
             }
         }
-        let at_points = |points: Points<'_, _, D>| batch.equation.vectors(batch.part, points.into());
+        let at_points = |points: Points<'_, _, D>| batch.equation.vectors(batch.part, any(points));
         element_vector(batch.part, at_points, batch.interpolation, &coords, [&v, &u], &mut scratch, &mut sums);
         for c in 0..D {
             for place in 0..NN {
