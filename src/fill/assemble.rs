@@ -1,10 +1,10 @@
 //! Assembly of the program's equations on any element type: what every space offers to a run.
 
-use super::{ContractionCalls, Dirichlet, Kernel, StoredSystem, Strategy, Workset};
+use super::{ContractionCalls, Dirichlet, Kernel, Strategy, Workset};
 use crate::Result;
 use crate::element::equations::Model;
 use crate::element::{Analytic, ElementType};
-use crate::graph::Graph;
+use crate::graph::{ElemGraph, Graph};
 use crate::mesh::{ElemNode, Sizes};
 use crate::space::{Array, MemorySpace, Slice};
 use crate::sparse::{Formats, MatrixStorage};
@@ -72,6 +72,17 @@ impl From<(Strategy, Kernel)> for AssemblyChoice {
     fn from((strategy, kernel): (Strategy, Kernel)) -> Self {
         AssemblyChoice { strategy: Some(strategy), kernel, workset: Workset::default() }
     }
+}
+
+/// A matrix and what addresses its values.
+#[derive(Debug)]
+pub struct StoredSystem<S: Formats> {
+    /// The matrix; the space's products read it.
+    pub matrix: S::Matrix,
+    /// Of each element-matrix entry: on a GPU its place in its row as it is stored, on a host its position in CRS.
+    pub places: ElemGraph<S::Memory>,
+    /// Boundary conditions, by index in the stored values.
+    pub conditions: Dirichlet<S::Memory>,
 }
 
 /// An execution space that assembles a [`Model`] on elements of any volume type. Each space has a gallery of element kernels:

@@ -8,7 +8,7 @@
 //! both. If that would compute more than [`SLACK`] times the mesh's elements (scattered numberings, few rows per
 //! thread), all element matrices are stored in memory: 16 NN (NN + 1) bytes per element, written and read.
 
-use super::batches::Store;
+use super::kernel::Store;
 use super::parts::Output;
 use super::window::{Window, windows};
 use crate::contraction::Sum;

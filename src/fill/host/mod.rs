@@ -3,7 +3,6 @@
 //! An [`ElementKernel`] computes batches of element matrices; a [`Fill`] adds them to the rows.
 
 pub(super) mod any_equation;
-mod batches;
 mod blocks;
 mod colour;
 mod dirichlet;
@@ -21,12 +20,10 @@ mod locality;
 mod matrix_fill;
 mod operator;
 mod parts;
-mod plan;
 mod sums;
 #[cfg(test)]
 mod tests;
 mod volumes;
-mod weak_form;
 mod window;
 mod with_given;
 
@@ -41,5 +38,4 @@ pub use kernel::{ElementBatch, ElementKernel, EquationKernel, Evaluate, FusedKer
 pub use matrix_fill::MatrixFill;
 pub use operator::HostOperator;
 pub use parts::{Parts, Wanted};
-pub use weak_form::WeakForm;
-pub use with_given::WithGiven;
+pub use with_given::{WeakForm, WithGiven};

@@ -1,7 +1,6 @@
 //! Adds the lanes of a batch of element matrices to matrix and residual.
 
-use super::batches::batch;
-use super::kernel::ElementKernel;
+use super::kernel::{ElementKernel, batch};
 use super::locality::prefetch_sums;
 use super::parts::Output;
 use crate::contraction::Sum;

@@ -5,7 +5,7 @@
 //! is the largest distance between the first batch that a row reads and the last batch that this or an earlier row
 //! needed, so a batch is never overwritten too early.
 
-use super::batches::Store;
+use super::kernel::Store;
 use crate::graph::NodeElem;
 use crate::space::lanes::LANES;
 use crate::space::{Threads, try_push, try_zeroed};

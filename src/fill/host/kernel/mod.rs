@@ -18,6 +18,7 @@ use crate::Result;
 use crate::fill::Wanted;
 use crate::mesh::ElemNode;
 use crate::space::lanes::LANES;
+use crate::space::try_with_capacity;
 use std::ops::Range;
 
 /// Element matrices and residuals of up to [`LANES`] elements, the element index fastest.
@@ -36,7 +37,7 @@ impl<const NN: usize> ElementBatch<NN> {
 
     /// Transposes the batch to `matrices [lane, i, j]` and `residuals [lane, i]`: as many elements as fit.
     #[inline(always)]
-    pub(super) fn store(&self, matrices: &mut [f64], residuals: &mut [f64]) {
+    fn store(&self, matrices: &mut [f64], residuals: &mut [f64]) {
         let elems = matrices.chunks_exact_mut(NN * NN).zip(residuals.chunks_exact_mut(NN));
         for (lane, (matrix, residual)) in elems.enumerate().take(LANES) {
             for i in 0..NN {
@@ -68,3 +69,29 @@ pub trait ElementKernel<const NN: usize>: Sync {
 
 /// Fills a batch with elements. Strategies are compiled once for all kernels: a call per batch costs nothing beside its elements.
 pub type Evaluate<'a, const NN: usize> = Box<dyn FnMut(Range<usize>, &mut ElementBatch<NN>) -> Result<()> + 'a>;
+
+/// Returns a batch in a list of one: a box would be filled on the stack. A batch has 64 NN (NN + 1) bytes: 4.5 KiB for hexahedra, 2.3 MiB
+/// for elements of 192 nodes, more than a thread's stack. A thread takes one per block of hundreds of elements, as it takes the kernel's
+/// working memory.
+pub(in crate::fill::host) fn batch<const NN: usize>() -> Result<Vec<ElementBatch<NN>>> {
+    let mut batch = try_with_capacity("batch of element matrices", 1)?;
+    batch.extend_from_slice(const { &[ElementBatch::ZERO] });
+    Ok(batch)
+}
+
+/// Computes elements and stores their matrices `[elem, i, j]` and residuals `[elem, i]`, as many elements as the slices hold.
+pub(in crate::fill::host) type Store<'a> = Box<dyn FnMut(Range<usize>, (&mut [f64], &mut [f64])) -> Result<()> + 'a>;
+
+/// Makes the [`Store`] of a kernel for a range of elements, for the wanted parts.
+pub(in crate::fill::host) fn storing<const NN: usize>(
+    kernel: &dyn ElementKernel<NN>,
+    wanted: Wanted,
+    elems: Range<usize>,
+) -> Result<Store<'_>> {
+    let (mut evaluate, mut batch) = (kernel.evaluator(wanted, elems)?, batch()?);
+    Ok(Box::new(move |elems, (matrices, residuals)| {
+        evaluate(elems, &mut batch[0])?;
+        batch[0].store(matrices, residuals);
+        Ok(())
+    }))
+}
