@@ -60,13 +60,16 @@ fn fused(space: &Threads, heat: Heat, mut fill: Fill<HEX8_NODES>) -> HostAssembl
 /// [`EquationKernel`], or [`IntrepidKernel`] on worksets, of an element of `NN` nodes and `ND` dofs.
 fn of_element<const D: usize, const NN: usize, const ND: usize>(
     space: &Threads,
+    AssemblyChoice { strategy, kernel, workset }: AssemblyChoice,
     equation: Box<dyn AnyProduct<D>>,
     on: FieldOn<'_, HostMemory>,
-    mut fill: Fill<ND>,
-    worksets: impl FnOnce(&BasisTables) -> Result<Option<Arc<Worksets<D>>>>,
+    system: &StoredSystem<Threads>,
 ) -> Result<HostAssembly> {
+    let mut fill = Fill::<ND>::prepare(space, strategy, system.matrix.graph().clone(), system.places.clone())?;
     let (tables, elem_node) = (BasisTables::of(on.element), on.elem_node.clone());
-    let (stored_bytes, additions, worksets) = (fill.stored_bytes(), fill.additions(space), worksets(&tables)?);
+    let (stored_bytes, additions) = (fill.stored_bytes(), fill.additions(space));
+    let make = || Worksets::new(&tables, elem_node.elem_count(), workset, space.concurrency()).map(Arc::new);
+    let worksets = (kernel == Kernel::Intrepid).then(make).transpose()?;
     let counted = worksets.clone();
     let calls = move || counted.as_ref().map_or(ContractionCalls::default(), |worksets| worksets.calls());
     let work = move |space: &Threads, coords: &[_], unknowns: &[_], parts: Parts<'_>| {
@@ -118,31 +121,25 @@ impl Assemble for Threads {
         on: FieldOn<'_, HostMemory>,
         system: &StoredSystem<Threads>,
     ) -> Result<HostAssembly> {
-        let AssemblyChoice { strategy, kernel, workset } = choice;
+        let AssemblyChoice { strategy, kernel, .. } = choice;
         if strategy == Some(Strategy::Gather) && matches!(system.matrix.parts().0, HostRows::Slices(_)) {
             let why = "assembly: gather adds to rows in CRS, and the system was made for another strategy";
             return Err(Error::Invalid(why.into()));
         }
-        let (crs, elem) = (system.matrix.graph().clone(), system.places.clone());
         check_length("assembly", "elem_node (nodes per element)", on.elem_node.nodes_per_elem(), on.element.nodes())?;
         if kernel == Kernel::Fused {
             let heat = heat_on_hex8(model, on.element).ok_or_else(|| no_kernel(kernel, on.element))?;
-            return Ok(fused(self, heat, Fill::prepare(self, strategy, crs, elem)?));
+            let fill = Fill::prepare(self, strategy, system.matrix.graph().clone(), system.places.clone())?;
+            return Ok(fused(self, heat, fill));
         }
         let refused = || Err(two_dimensional("assembly", on.element));
-        macro_rules! build {
-            ($equation:expr, $dofs:literal, $nodes:expr, $points:expr) => {{
-                let fill = Fill::prepare(self, strategy, crs, elem)?;
-                let worksets = |tables: &_| {
-                    let make = || Worksets::new(tables, on.elem_node.elem_count(), workset, self.concurrency());
-                    (kernel == Kernel::Intrepid).then(make).transpose().map(|worksets| worksets.map(Arc::new))
-                };
-                of_element::<$dofs, $nodes, { $dofs * $nodes }>(self, $equation, on, fill, worksets)
-            }};
-        }
         match model.equation {
-            ModelEquation::Scalar(of) => on_volume!(on.element, build(scalar(model, of), 1), refused()),
-            ModelEquation::Elastic(of) => on_volume!(on.element, build(elastic(model, of), 3), refused()),
+            ModelEquation::Scalar(of) => {
+                on_volume!(on.element, of_element::<1>(self, choice, scalar(model, of), on, system), refused())
+            }
+            ModelEquation::Elastic(of) => {
+                on_volume!(on.element, of_element::<3>(self, choice, elastic(model, of), on, system), refused())
+            }
         }
     }
 

@@ -63,12 +63,11 @@ enum Task<'a> {
 
 /// [`EquationKernel`] of an element of `NN` nodes and `ND` dofs.
 fn of_element<const D: usize, const NN: usize, const ND: usize>(
+    (space, strategy, graph): (&Threads, Strategy, &Graph),
     (equation, is_constant): (Box<Joined<D>>, bool),
-    element: ElementType,
-    elem_node: ElemNode,
-    mut fill: Fill<ND>,
+    (element, elem_node): (ElementType, ElemNode),
 ) -> Result<GivenAssembly> {
-    let tables = BasisTables::of(element);
+    let (mut fill, tables) = (Fill::<ND>::new(space, strategy, graph)?, BasisTables::of(element));
     let centre = Rule { points: vec![[0.25; 3]], weights: vec![1.0 / 6.0] };
     let one_point = match element {
         ElementType::Tet4 if is_constant => Some(BasisTables::with_rule(element, &centre)?),
@@ -118,17 +117,12 @@ impl GivenAssembly {
             element.nodes(),
         )?;
         let refused = || Err(two_dimensional("GivenAssembly::new", element));
-        macro_rules! build {
-            ($equation:expr, $dofs:literal, $nodes:expr, $points:expr) => {{
-                let fill = Fill::new(space, strategy, graph)?;
-                of_element::<$dofs, $nodes, { $dofs * $nodes }>($equation, element, elem_node.clone(), fill)
-            }};
-        }
         let WeakForm { equation, is_constant } = equation.into();
+        let (of, on) = ((space, strategy, graph), (element, elem_node.clone()));
         match equation {
-            Erased::One(equation) => on_volume!(element, build((equation, is_constant), 1), refused()),
-            Erased::Two(equation) => on_volume!(element, build((equation, is_constant), 2), refused()),
-            Erased::Three(equation) => on_volume!(element, build((equation, is_constant), 3), refused()),
+            Erased::One(equation) => on_volume!(element, of_element::<1>(of, (equation, is_constant), on), refused()),
+            Erased::Two(equation) => on_volume!(element, of_element::<2>(of, (equation, is_constant), on), refused()),
+            Erased::Three(equation) => on_volume!(element, of_element::<3>(of, (equation, is_constant), on), refused()),
         }
     }
 

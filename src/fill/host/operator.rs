@@ -71,16 +71,6 @@ struct Batch<'a, const D: usize> {
 type Evaluate<const D: usize> = fn(&Batch<'_, D>, Range<usize>, &mut Put<'_, D>);
 type Put<'a, const D: usize> = dyn FnMut(Range<usize>, &[[[f64; WIDTH]; D]]) + 'a;
 
-/// Returns the loop over elements of a type, compiled for its numbers of nodes and points.
-fn loop_over<const D: usize>(element: ElementType) -> Result<Evaluate<D>> {
-    macro_rules! of_element {
-        ($nodes:expr, $points:expr) => {
-            Ok(evaluate::<D, $nodes, $points>)
-        };
-    }
-    on_volume!(element, of_element(), Err(two_dimensional("model_operator", element)))
-}
-
 // The attribute expands to calls of the versions, each behind a check that the processor has its instructions.
 // The variants of the enum themselves would not be general enough in their lifetimes.
 #[allow(unsafe_code, clippy::redundant_closure)]
@@ -242,7 +232,11 @@ impl<const D: usize> ElementOperator<D> {
         let reads_unknowns = part == Part::Tangent;
         Ok(ElementOperator {
             equation,
-            evaluate: loop_over(element)?,
+            evaluate: on_volume!(
+                element,
+                |OF| evaluate::<D, { OF.nodes() }, { OF.points() }> as Evaluate<D>,
+                return Err(two_dimensional(NAME, element))
+            ),
             interpolation: Interpolation::new(element),
             elem_node: elem_node.clone(),
             owned,

@@ -1,21 +1,22 @@
 //! The element types that element loops are compiled for.
 
-/// Evaluates `build!(arguments, nodes, points)` with the constants of an element, or `$refused` for one of fewer dimensions.
+/// Evaluates an expression with an element's type as the constant `$of`, or calls a function with the numbers of dofs per node, nodes and
+/// dofs as constants; `$refused` for an element of fewer dimensions.
 macro_rules! on_volume {
-    ($element:expr, $build:ident($($argument:expr),*), $refused:expr) => {
+    ($element:expr, |$of:ident| $made:expr, $refused:expr) => {
+        on_volume!(@ [Hex8 Hex20 Hex27 Tet4 Tet10 Wedge6 Wedge15] $element, $of, $made, $refused)
+    };
+    ($element:expr, $build:ident::<$dofs:literal> $arguments:tt, $refused:expr) => {
+        on_volume!($element, |OF| $build::<$dofs, { OF.nodes() }, { $dofs * OF.nodes() }> $arguments, $refused)
+    };
+    (@ [$($volume:ident)*] $element:expr, $of:ident, $made:expr, $refused:expr) => {
         match $element {
-            ElementType::Hex8 => on_volume!(@ Hex8, $build($($argument),*)),
-            ElementType::Hex20 => on_volume!(@ Hex20, $build($($argument),*)),
-            ElementType::Hex27 => on_volume!(@ Hex27, $build($($argument),*)),
-            ElementType::Tet4 => on_volume!(@ Tet4, $build($($argument),*)),
-            ElementType::Tet10 => on_volume!(@ Tet10, $build($($argument),*)),
-            ElementType::Wedge6 => on_volume!(@ Wedge6, $build($($argument),*)),
-            ElementType::Wedge15 => on_volume!(@ Wedge15, $build($($argument),*)),
+            $(ElementType::$volume => {
+                const $of: ElementType = ElementType::$volume;
+                $made
+            })*
             _ => $refused,
         }
-    };
-    (@ $volume:ident, $build:ident($($argument:expr),*)) => {
-        $build!($($argument,)* { ElementType::$volume.nodes() }, { ElementType::$volume.points() })
     };
 }
 pub(super) use on_volume;
