@@ -1,13 +1,15 @@
 //! Assembly of the program's equations on any element type: what every space offers to a run.
 
-use super::{ContractionCalls, Dirichlet, Kernel, Strategy, Workset};
+use super::{Dirichlet, Kernel, Strategy};
 use crate::Result;
+use crate::contraction::{Contraction, Variant};
 use crate::element::equations::Model;
 use crate::element::{Analytic, ElementType};
 use crate::graph::{ElemGraph, Graph};
 use crate::mesh::{ElemNode, Sizes};
-use crate::space::{Array, MemorySpace, Slice};
+use crate::space::{Array, Layout, MemorySpace, Slice};
 use crate::sparse::{Formats, MatrixStorage};
+use std::collections::BTreeMap;
 use std::fmt::Debug;
 
 /// A vector field as a function of the point; scalar fields are its first component.
@@ -55,6 +57,34 @@ impl<M: MemorySpace> Clone for FieldOn<'_, M> {
 }
 
 impl<M: MemorySpace> Copy for FieldOn<'_, M> {}
+
+/// Size and layout of worksets of [`Kernel::Intrepid`], and how a GPU contracts them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Workset {
+    /// Cells per workset; as many as suit the caches when not given.
+    pub cells: Option<usize>,
+    /// Order of the operands in memory; the faster one when not given.
+    pub layout: Option<Layout>,
+    /// Algorithm of the contractions on a GPU.
+    pub variant: Variant,
+}
+
+/// Number of calls of each contraction, in the order of [`Contraction::ALL`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ContractionCalls(pub [u64; Contraction::ALL.len()]);
+
+impl ContractionCalls {
+    /// Counts one call.
+    pub fn count(&mut self, contraction: Contraction) {
+        self.0[contraction as usize] += 1;
+    }
+
+    /// Returns the contractions that were called, with their numbers of calls.
+    pub fn by_name(&self) -> BTreeMap<&'static str, u64> {
+        let all = Contraction::ALL.iter().zip(self.0);
+        all.filter(|&(_, calls)| calls > 0).map(|(&(_, name), calls)| (name, calls)).collect()
+    }
+}
 
 /// How a space assembles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

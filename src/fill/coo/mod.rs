@@ -7,7 +7,7 @@
 //! sums            values into entries or rows
 //! plan            Coo
 //! combinations    pairs of C^T A C
-//! gathered        pairs and values of other ranks;  distributed: DistributedCoo
+//! distributed     DistributedCoo: pairs and values of other ranks
 //! cuda            CudaCoo: the same graph and the same bits on a GPU
 //! ```
 
@@ -16,7 +16,6 @@ mod combinations;
 #[cfg(feature = "cuda")]
 mod cuda;
 mod distributed;
-mod gathered;
 mod indices;
 mod plan;
 mod runs;

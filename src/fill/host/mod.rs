@@ -6,7 +6,6 @@ pub(super) mod any_equation;
 mod blocks;
 mod colour;
 mod dirichlet;
-mod element_fn;
 mod element_product;
 mod fill;
 mod gallery;
@@ -28,13 +27,14 @@ mod window;
 mod with_given;
 
 pub use blocks::BlockCounts;
-pub use element_fn::element_fn;
 pub use element_product::ElementProduct;
 pub use fill::Fill;
 pub use gallery::HostAssembly;
 pub use given::Given;
 pub use given_assembly::GivenAssembly;
-pub use kernel::{ElementBatch, ElementKernel, EquationKernel, Evaluate, FusedKernel, IntrepidKernel, Worksets};
+pub use kernel::{
+    ElementBatch, ElementKernel, EquationKernel, Evaluate, FusedKernel, IntrepidKernel, Worksets, element_fn,
+};
 pub use matrix_fill::MatrixFill;
 pub use operator::HostOperator;
 pub use parts::{Parts, Wanted};
