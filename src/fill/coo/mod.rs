@@ -3,15 +3,13 @@
 //!
 //! ```text
 //! indices, runs   integers of callers, checked; pairs are elements with one row
-//! columns         each row's columns, sorted, and the position of each value
 //! sums            values into entries or rows
-//! plan            Coo
+//! plan            Coo: each row's columns, sorted, and the position of each value
 //! combinations    pairs of C^T A C
 //! distributed     DistributedCoo: pairs and values of other ranks
 //! cuda            CudaCoo: the same graph and the same bits on a GPU
 //! ```
 
-mod columns;
 mod combinations;
 #[cfg(feature = "cuda")]
 mod cuda;

@@ -4,7 +4,6 @@
 
 pub(super) mod any_equation;
 mod blocks;
-mod colour;
 mod dirichlet;
 mod element_product;
 mod fill;
@@ -23,7 +22,6 @@ mod sums;
 #[cfg(test)]
 mod tests;
 mod volumes;
-mod window;
 mod with_given;
 
 pub use blocks::BlockCounts;
