@@ -3,9 +3,8 @@
 use super::blocks::{BlockCounts, Blocks, Method};
 use super::gather::Gather;
 use super::kernel::{ElementKernel, Store, storing};
-use super::locality::is_scattered;
 use super::parts::Output;
-use super::sums::{Adds, SharedSums, add_elems};
+use super::sums::{Adds, SharedSums, add_elems, is_scattered};
 use crate::Result;
 use crate::contraction::Sum;
 use crate::error::{check_at_least, check_length};
@@ -103,7 +102,10 @@ impl<const NN: usize> Fill<NN> {
 
     /// Returns the bytes of element matrices and residuals that one assembly writes to memory and reads back.
     pub fn stored_bytes(&self) -> u64 {
-        self.0.stored_bytes()
+        match &self.0.method {
+            Method::Gather(gather) => gather.stored_bytes(),
+            Method::Blocks(_) => 0,
+        }
     }
 
     /// Counts the blocks of elements and the phases in which they are assembled; `None` with [`Strategy::Gather`]. With
@@ -204,14 +206,6 @@ impl Plan {
                 blocks.for_each(space, &|elems| add(elems, sums, blocks.adds))
             }
             Method::Gather(gather) => gather.assemble(space, &|elems| storing(wanted, elems), output),
-        }
-    }
-
-    /// Returns the bytes of element matrices and residuals that one assembly writes to memory and reads back.
-    fn stored_bytes(&self) -> u64 {
-        match &self.method {
-            Method::Gather(gather) => gather.stored_bytes(),
-            Method::Blocks(_) => 0,
         }
     }
 

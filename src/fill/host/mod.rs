@@ -14,7 +14,6 @@ mod given_assembly;
 #[cfg(test)]
 mod group_tests;
 mod kernel;
-mod locality;
 mod matrix_fill;
 mod operator;
 mod parts;
