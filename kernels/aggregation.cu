@@ -235,20 +235,11 @@ KERNEL __launch_bounds__(THREADS) ends_of_rows(u64 rows, const u32* list, const 
 }
 
 // out = the items of row i, which begin at ends[2 * i], from out_map[i] on.
-template <class T>
-INLINE void pick_rows(u64 rows, const u64* ends, const u64* out_map, const T* items, T* out) {
+KERNEL __launch_bounds__(THREADS) pick_entries(u64 rows, const u64* ends, const u64* out_map, const u32* items, u32* out) {
     const u64 i = thread_index() / LANES;
     if (i >= rows) return;
     const u64 begin = __ldg(ends + 2 * i), count = __ldg(ends + 2 * i + 1) - begin, to = __ldg(out_map + i);
     for (u64 k = threadIdx.x % LANES; k < count; k += LANES) out[to + k] = __ldg(items + begin + k);
-}
-
-KERNEL __launch_bounds__(THREADS) pick_entries(u64 rows, const u64* ends, const u64* out_map, const u32* items, u32* out) {
-    pick_rows(rows, ends, out_map, items, out);
-}
-
-KERNEL __launch_bounds__(THREADS) pick_values(u64 rows, const u64* ends, const u64* out_map, const double* items, double* out) {
-    pick_rows(rows, ends, out_map, items, out);
 }
 
 // out = sums of the offsets of `map`, without a row after `own`, and of more_map.
@@ -257,7 +248,7 @@ KERNEL __launch_bounds__(THREADS) extend_map(u64 offsets, u64 own, const u64* ma
     if (i < offsets) out[i] = __ldg(map + least(i, own)) + __ldg(more_map + i);
 }
 
-// out = the items of both, row by row.
+// out = the items of both, row by row; 0 for those of null.
 template <class T, class F>
 INLINE void extend_rows(u64 rows, u64 own, const u64* map, const u64* more_map, const T* items, const T* more, T* out, F f) {
     const u64 i = thread_index() / LANES, lane = threadIdx.x % LANES;
@@ -277,9 +268,8 @@ KERNEL __launch_bounds__(THREADS) extend_entries(u64 rows, u64 own, const u64* m
     });
 }
 
-KERNEL __launch_bounds__(THREADS) extend_values(u64 rows, u64 own, const u64* map, const u64* more_map, const double* values, const double* more,
-                                                u32 has_more, double* out) {
-    extend_rows(rows, own, map, more_map, values, has_more ? more : nullptr, out, [](double value) { return value; });
+KERNEL __launch_bounds__(THREADS) extend_values(u64 rows, u64 own, const u64* map, const u64* more_map, const double* values, double* out) {
+    extend_rows(rows, own, map, more_map, values, (const double*)nullptr, out, [](double value) { return value; });
 }
 
 // ---- Diagonals

@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! P  = P0 - 4 / (3 lambda) D^-1 A P0        lambda: largest eigenvalue of D^-1 A        rows of P0 of A's ghosts come from their owners
-//! R  = P^T                                  entries at aggregates of other ranks go to their owners
-//! A' = R (A P)                              rows of A P of R's ghosts come from their owners
+//! R  = P^T                                  reads own rows of P and those of A's ghosts, since the pattern of A is symmetric
+//! A' = R (A P)                              rows of A P of A's ghosts come from their owners
 //! ```
 //! Other values of A on the same graph keep P and R: a refill computes both products on their plans and has no other step. Of a small A' every
 //! rank gets all rows; P then has the columns of all ranks, and R r is gathered.
@@ -11,12 +11,12 @@
 use super::gathered::{Gathered, Lent, gathered_vectors};
 use super::ghost_rows::GhostRows;
 use super::numbering::{Columns, Numbering};
-use super::restriction::restriction;
+use super::rows::Extension;
 use super::tentative::Tentative;
 use super::{Aggregate, NearNull};
 use crate::comm::{Communicator, Links, Map, agree};
 use crate::solve::{DistributedMatrix, Transfer, gathers};
-use crate::space::{Array, try_collect};
+use crate::space::{Array, Serial, try_collect};
 use crate::sparse::{CrsGraph, CrsMatrix, MatrixOf, Spgemm};
 use crate::{LocalOrdinal, Result};
 use std::sync::Arc;
@@ -29,7 +29,7 @@ const OMEGA: f64 = 4.0 / 3.0;
 pub(super) struct Coarsening<S: Aggregate> {
     /// P with the rows of A's ghosts, where there are other ranks.
     prolongator: Option<GhostRows<S>>,
-    /// A P with the rows of R's ghosts.
+    /// A P with the rows of A's ghosts.
     products: GhostRows<S>,
     a_p: Spgemm<S::Memory>,
     r_a_p: Spgemm<S::Memory>,
@@ -78,28 +78,31 @@ impl<S: Aggregate> Coarsening<S> {
         drop((p0, p0_rows));
         let (prolongator, read) = GhostRows::of(space, links, map, &p, (&columns, &numbering, width))?;
         let all = prolongator.as_ref().map_or(&p, |rows| &rows.matrix);
-        let a_p = agree(comm, Spgemm::new(space, a.graph(), all.graph(), width))?;
-        let (r, fine) = restriction(space, comm, &p, (&columns, &numbering, width))?;
-        let (products, all) = GhostRows::new(space, links, &fine.map, (a_p.graph(), None), (&read, &numbering, width))?;
+        let turned = || {
+            let a_p = Spgemm::new(space, a.graph(), all.graph(), width)?;
+            Ok((a_p, first_rows(space, space.transpose(all)?, count * width)?))
+        };
+        let (a_p, r) = agree(comm, turned())?;
+        let (products, all) = GhostRows::new(space, links, map, (a_p.graph(), None), (&read, &numbering, width))?;
         let planned = || {
             let r_a_p = Spgemm::new(space, r.graph(), products.matrix.graph(), width)?;
             let coarse = (CrsMatrix::zeros_on(space, r_a_p.graph().clone())?, all.map.expand(width)?);
             Ok((r_a_p, coarse, columns.map.expand(width)?, space.take(empty)?))
         };
-        let (r_a_p, coarse, map, empty) = agree(comm, planned())?;
+        let (r_a_p, coarse, of_p, empty) = agree(comm, planned())?;
         let mut coarsening = Coarsening { prolongator, products, a_p, r_a_p, empty, gathered: None };
         let unknowns = coarse.1.global_count();
         if comm.size() == 1 || !gathers(unknowns, comm.size()) {
             let entries = p.graph().nnz() + r.graph().nnz();
-            let [prolongation, restriction] = [(p, map), (r, fine.map)]
-                .map(|(rows, map)| agree(comm, DistributedMatrix::new(space, links, (rows, &map))));
+            let [prolongation, restriction] =
+                [(p, &of_p), (r, map)].map(|rows| agree(comm, DistributedMatrix::new(space, links, rows)));
             let transfer = Transfer { prolongation: prolongation?, restriction: restriction?, entries };
             return Ok(Coarser { coarsening, transfer, is_replicated: false, coarse, near_null });
         }
         let (unknowns, first) = (unknowns as usize, numbering.first() * width as u64);
         let entries = p.graph().nnz() + r.graph().nnz();
         let used = with_entries(space, &r);
-        let restriction = DistributedMatrix::gathered(space, links, (r, &fine.map), (first, unknowns), used)?;
+        let restriction = DistributedMatrix::gathered(space, links, (r, map), (first, unknowns), used)?;
         let map = agree(comm, Map::new(unknowns as u64, unknowns, Vec::new()))?;
         let prolongation = with_global_columns(space, p, (&columns, width), unknowns)
             .and_then(|p| DistributedMatrix::new(space, links.alone(), (p, &map)));
@@ -128,6 +131,18 @@ impl<S: Aggregate> Coarsening<S> {
         agree(comm, computed.and_then(|()| space.set_diagonal(empty, own)))?;
         gathered.as_ref().map_or(Ok(()), |gathered| gathered.refresh(space, comm, coarse))
     }
+}
+
+/// Keeps the first rows of a matrix.
+fn first_rows<S: Aggregate>(space: &S, matrix: MatrixOf<S>, rows: usize) -> Result<MatrixOf<S>> {
+    let (graph, columns) = (matrix.graph(), matrix.graph().columns());
+    if graph.rows() == rows {
+        return Ok(matrix);
+    }
+    let kept = space.picked(graph, &[rows as LocalOrdinal])?.0[0] as usize;
+    let more = CrsGraph::without_entries(&Serial, rows, columns)?;
+    let extension = Extension { kept, columns, owned: columns, width: 1, ghosts: Vec::new(), more };
+    space.extended(graph, Some(matrix.values()), extension)
 }
 
 /// Lists the rows with entries.

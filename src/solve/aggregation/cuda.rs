@@ -1,7 +1,7 @@
 //! Aggregation on a GPU: launches of `kernels/aggregation.cu`.
 
 use super::nodes::Nodes;
-use super::rows::{Extension, RowCopies, RowLists};
+use super::rows::Extension;
 use super::tentative::{DEPENDENT, Tentative};
 use super::{Aggregate, NearNull, STRONG};
 use crate::error::check_length;
@@ -10,7 +10,7 @@ use crate::space::ExecutionSpace;
 use crate::space::cuda::{Argument, Cuda, CudaArray, CudaMemory, Grid, arguments};
 use crate::space::{Item, try_with_capacity};
 use crate::sparse::{ByColumn, CrsGraph, CrsMatrix, GraphOf, MatrixOf};
-use crate::{Error, GlobalOrdinal, LocalOrdinal, Result};
+use crate::{Error, GlobalOrdinal, LocalOrdinal, Result, RowOffset};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -165,30 +165,20 @@ impl Aggregate for Cuda {
         launch(self, "set_diagonal", rows.len(), arguments)
     }
 
-    fn picked(
-        &self,
-        graph: &GraphOf<Cuda>,
-        values: Option<&CudaArray<f64>>,
-        list: &[LocalOrdinal],
-    ) -> Result<RowCopies> {
+    fn picked(&self, graph: &GraphOf<Cuda>, list: &[LocalOrdinal]) -> Result<(Vec<RowOffset>, CrsGraph)> {
         let (count, n) = (list.len(), list.len() as u64);
         let mut ends = self.unfilled::<u64>(2 * count)?;
         launch(self, "ends_of_rows", count, arguments![n, &self.upload(list)?, graph.row_map(), &mut ends])?;
-        let (mut starts, mut rows) = (try_with_capacity("rows to send", count)?, RowLists::with_capacity(count, 0)?);
+        let mut starts = try_with_capacity("rows to send", count)?;
+        let mut row_map = try_with_capacity("row offsets", count + 1)?;
+        row_map.push(0);
         for ends in self.download(&ends)?.as_chunks::<2>().0 {
             starts.push(ends[0]);
-            rows.row_map.push(rows.row_map[rows.row_map.len() - 1] + ends[1] - ends[0]);
+            row_map.push(row_map[row_map.len() - 1] + ends[1] - ends[0]);
         }
-        let (offsets, total) = (self.upload(&rows.row_map)?, rows.row_map[count] as usize);
-        let mut entries = self.unfilled(total)?;
+        let (offsets, mut entries) = (self.upload(&row_map)?, self.unfilled(row_map[count] as usize)?);
         launch(self, "pick_entries", count * LANES, arguments![n, &ends, &offsets, graph.entries(), &mut entries])?;
-        rows.entries = self.download(&entries)?;
-        if let Some(values) = values {
-            let mut out = self.unfilled(total)?;
-            launch(self, "pick_values", count * LANES, arguments![n, &ends, &offsets, values, &mut out])?;
-            rows.values = self.download(&out)?;
-        }
-        Ok(RowCopies { starts, rows })
+        Ok((starts, CrsGraph::trusted(row_map, self.download(&entries)?, graph.columns())))
     }
 
     fn extended(
@@ -198,11 +188,11 @@ impl Aggregate for Cuda {
         extension: Extension,
     ) -> Result<MatrixOf<Cuda>> {
         let Extension { kept, columns, owned, width, ghosts, more } = extension;
-        let (rows, own, nnz) = (more.row_map.len() - 1, graph.rows(), kept + more.entries.len());
-        let (map, added, n) = (graph.row_map(), self.upload(&more.row_map)?, rows as u64);
+        let (rows, own, nnz) = (more.rows(), graph.rows(), kept + more.nnz());
+        let (map, added, n) = (graph.row_map(), self.upload(more.row_map())?, rows as u64);
         let (mut row_map, mut entries) = (self.unfilled(rows + 1)?, self.unfilled(nnz)?);
         launch(self, "extend_map", rows + 1, arguments![n + 1, own as u64, map, &added, &mut row_map])?;
-        let (came, ghosts) = (self.upload(&more.entries)?, self.upload(&ghosts)?);
+        let (came, ghosts) = (self.upload(more.entries())?, self.upload(&ghosts)?);
         #[rustfmt::skip]
         let arguments = arguments![
             n, own as u64, map, &added, graph.entries(), &came, owned as u32, width as u32, &ghosts, &mut entries,
@@ -210,8 +200,7 @@ impl Aggregate for Cuda {
         launch(self, "extend_entries", rows * LANES, arguments)?;
         let mut all = if values.is_some() { self.unfilled(nnz)? } else { self.zeros(nnz)? };
         if let Some(values) = values {
-            let (has_more, came) = (u32::from(!more.values.is_empty()), self.upload(&more.values)?);
-            let arguments = arguments![n, own as u64, map, &added, values, &came, has_more, &mut all];
+            let arguments = arguments![n, own as u64, map, &added, values, &mut all];
             launch(self, "extend_values", rows * LANES, arguments)?;
         }
         Ok(CrsMatrix::from_parts(Arc::new(CrsGraph::from_parts(rows, columns, nnz, row_map, entries)), all))

@@ -7,10 +7,10 @@
 
 use super::Aggregate;
 use super::numbering::{Columns, Numbering};
-use super::rows::{Extension, RowCopies, RowLists};
+use super::rows::Extension;
 use crate::comm::{Halo, Links, Map, Message, Neighbour, agree, local};
 use crate::space::{Array, try_reserve, try_with_capacity};
-use crate::sparse::{CrsMatrix, GraphOf, MatrixOf};
+use crate::sparse::{CrsGraph, CrsMatrix, GraphOf, MatrixOf};
 use crate::{Error, GlobalOrdinal, LocalOrdinal, Result, RowOffset};
 use std::sync::Arc;
 
@@ -40,10 +40,10 @@ impl<S: Aggregate> GhostRows<S> {
             let sent = || rows.neighbours().iter().map(|neighbour| &neighbour.send);
             let mut list = try_with_capacity("rows to send", sent().map(Vec::len).sum())?;
             sent().for_each(|rows| list.extend_from_slice(rows));
-            space.picked(graph, None, &list)
+            space.picked(graph, &list)
         };
-        let picked = agree(comm, list())?;
-        let came = comm.send_all(agree(comm, letters(rows, &picked.rows, columns, width))?)?;
+        let (starts, picked) = agree(comm, list())?;
+        let came = comm.send_all(agree(comm, letters(rows, &picked, columns, width))?)?;
         let mut used = agree(comm, columns.ghosts())?;
         let found = ids_of_rows(rows, &came).and_then(|found| {
             try_reserve("ids of columns", &mut used, found.iter().map(|ids| ids.len()).sum())?;
@@ -53,7 +53,7 @@ impl<S: Aggregate> GhostRows<S> {
         let found = agree(comm, found)?;
         let all = numbering.columns(comm, used)?;
         let more = agree(comm, rows_of_ghosts(graph.rows(), &found, &all, width))?;
-        let map = agree(comm, map_of_entries(rows, graph.nnz(), &picked, &more))?;
+        let map = agree(comm, map_of_entries(rows, graph.nnz(), (&starts, &picked), &more))?;
         let halo = agree(comm, links.halo(space, &map))?;
         let taken = || {
             let mut ghosts = try_with_capacity("ghosts", columns.map.ghost_count())?;
@@ -91,7 +91,7 @@ impl<S: Aggregate> GhostRows<S> {
 }
 
 /// Rows for each neighbour: number of groups, then their ids.
-fn letters(rows: &Map, picked: &RowLists, columns: &Columns, width: usize) -> Result<Vec<Message>> {
+fn letters(rows: &Map, picked: &CrsGraph, columns: &Columns, width: usize) -> Result<Vec<Message>> {
     let (mut letters, mut next) = (Vec::new(), 0..);
     for Neighbour { rank, send, .. } in rows.neighbours().iter().filter(|neighbour| !neighbour.send.is_empty()) {
         let mut letter = Vec::new();
@@ -123,28 +123,29 @@ fn ids_of_rows<'a>(rows: &Map, came: &'a [Message]) -> Result<Vec<&'a [GlobalOrd
 }
 
 /// The rows of ghosts behind `own` empty ones, with the numbers of their columns.
-fn rows_of_ghosts(own: usize, ghosts: &[&[GlobalOrdinal]], columns: &Columns, width: usize) -> Result<RowLists> {
-    let entries = width * ghosts.iter().map(|ids| ids.len()).sum::<usize>();
-    let (mut rows, wide) = (RowLists::with_capacity(own + ghosts.len(), entries)?, width as LocalOrdinal);
-    rows.row_map.resize(own + 1, 0);
+fn rows_of_ghosts(own: usize, ghosts: &[&[GlobalOrdinal]], columns: &Columns, width: usize) -> Result<CrsGraph> {
+    let (count, wide) = (ghosts.iter().map(|ids| ids.len()).sum::<usize>(), width as LocalOrdinal);
+    let mut row_map = try_with_capacity("row offsets", own + ghosts.len() + 1)?;
+    let mut entries = try_with_capacity("columns of rows", width * count)?;
+    row_map.resize(own + 1, 0);
     for ids in ghosts {
-        rows.entries.extend(ids.iter().map(|&id| columns.local(id) * wide).flat_map(|first| first..first + wide));
-        rows.end_row();
+        entries.extend(ids.iter().map(|&id| columns.local(id) * wide).flat_map(|first| first..first + wide));
+        row_map.push(entries.len() as RowOffset);
     }
-    Ok(rows)
+    Ok(CrsGraph::trusted(row_map, entries, columns.map.local_count() * width))
 }
 
 /// The exchange of rows as one of entries: the `own` ones of own rows are owned.
-fn map_of_entries(rows: &Map, own: usize, picked: &RowCopies, more: &RowLists) -> Result<Map> {
+fn map_of_entries(rows: &Map, own: usize, (starts, picked): (&[RowOffset], &CrsGraph), more: &CrsGraph) -> Result<Map> {
     let (mut neighbours, mut next) = (Vec::new(), 0..);
     for Neighbour { rank, send, receive } in rows.neighbours() {
-        let sent = next.by_ref().take(send.len()).map(|row: usize| (picked.starts[row], picked.rows.row(row).len()));
+        let sent = next.by_ref().take(send.len()).map(|row: usize| (starts[row], picked.row(row).len()));
         let mut list = Vec::new();
         for (start, len) in sent {
             try_reserve("entries to send", &mut list, len)?;
             list.extend((start..start + len as RowOffset).map(|at| at as LocalOrdinal));
         }
-        let [start, end] = [receive.start, receive.end].map(|row| local(own + more.row_map[row as usize] as usize));
+        let [start, end] = [receive.start, receive.end].map(|row| local(own + more.row_map()[row as usize] as usize));
         neighbours.push(Neighbour { rank: *rank, send: list, receive: start?..end? });
     }
     Map::new(GlobalOrdinal::MAX, own, neighbours)

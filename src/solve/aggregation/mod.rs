@@ -21,7 +21,6 @@ mod ghost_rows;
 mod near_null;
 mod nodes;
 mod numbering;
-mod restriction;
 mod rows;
 mod setup;
 mod smoothed;

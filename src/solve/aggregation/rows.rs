@@ -6,22 +6,6 @@ use crate::sparse::{CrsGraph, CrsMatrix};
 use crate::{LocalOrdinal, Result, RowOffset};
 use std::sync::Arc;
 
-/// Rows on the host: row i has the items `row_map[i]..row_map[i + 1]`. There may be no values.
-#[derive(Debug, Default)]
-pub struct RowLists {
-    pub(super) row_map: Vec<RowOffset>,
-    pub(super) entries: Vec<LocalOrdinal>,
-    pub(super) values: Vec<f64>,
-}
-
-/// Copies of some rows of a graph.
-#[derive(Debug, Default)]
-pub struct RowCopies {
-    /// Place of the first entry of each row in the graph.
-    pub(super) starts: Vec<RowOffset>,
-    pub(super) rows: RowLists,
-}
-
 /// What a graph gains: row i of the new graph is row i of the old one, with the new numbers of its columns, and row i of `more` behind it.
 /// Rows of the old graph beyond those of `more` are left out.
 #[derive(Debug)]
@@ -35,26 +19,7 @@ pub struct Extension {
     /// Unknowns of a group of columns, and the new numbers of the groups behind the owned ones.
     pub(super) width: usize,
     pub(super) ghosts: Vec<LocalOrdinal>,
-    pub(super) more: RowLists,
-}
-
-impl RowLists {
-    /// No row yet.
-    pub fn with_capacity(rows: usize, entries: usize) -> Result<Self> {
-        let mut row_map = try_with_capacity("row offsets", rows + 1)?;
-        row_map.push(0);
-        Ok(RowLists { row_map, entries: try_with_capacity("columns of rows", entries)?, values: Vec::new() })
-    }
-
-    /// The columns of a row.
-    pub fn row(&self, row: usize) -> &[LocalOrdinal] {
-        &self.entries[self.row_map[row] as usize..self.row_map[row + 1] as usize]
-    }
-
-    /// Ends the row to which entries were added.
-    pub fn end_row(&mut self) {
-        self.row_map.push(self.entries.len() as RowOffset);
-    }
+    pub(super) more: CrsGraph,
 }
 
 impl Extension {
@@ -69,20 +34,17 @@ impl Extension {
 }
 
 /// Host's part of [`Aggregate::picked`](super::Aggregate::picked).
-pub(super) fn picked(graph: &CrsGraph, values: Option<&[f64]>, list: &[LocalOrdinal]) -> Result<RowCopies> {
+pub(super) fn picked(graph: &CrsGraph, list: &[LocalOrdinal]) -> Result<(Vec<RowOffset>, CrsGraph)> {
     let ranges = || list.iter().map(|&row| graph.row_range(row as usize));
     let starts = try_collect("rows to send", ranges().map(|range| range.start as RowOffset))?;
-    let count = ranges().map(|range| range.len()).sum();
-    let mut rows = RowLists::with_capacity(list.len(), count)?;
+    let mut entries = try_with_capacity("columns of rows", ranges().map(|range| range.len()).sum())?;
+    let mut row_map = try_with_capacity("row offsets", list.len() + 1)?;
+    row_map.push(0);
     for range in ranges() {
-        rows.entries.extend_from_slice(&graph.entries()[range]);
-        rows.end_row();
+        entries.extend_from_slice(&graph.entries()[range]);
+        row_map.push(entries.len() as RowOffset);
     }
-    if let Some(values) = values {
-        rows.values = try_with_capacity("values to send", count)?;
-        ranges().for_each(|range| rows.values.extend_from_slice(&values[range]));
-    }
-    Ok(RowCopies { starts, rows })
+    Ok((starts, CrsGraph::trusted(row_map, entries, graph.columns())))
 }
 
 /// Host's part of [`Aggregate::extended`](super::Aggregate::extended).
@@ -93,10 +55,10 @@ pub(super) fn extended(
     extension: Extension,
 ) -> Result<CrsMatrix> {
     let more = &extension.more;
-    let (rows, own) = (more.row_map.len() - 1, graph.row_map());
+    let own = graph.row_map();
     let of_row = |row: usize| if row < graph.rows() { graph.row_range(row) } else { 0..0 };
-    let row_map = space.map(rows + 1, |row| own[row.min(graph.rows())] + more.row_map[row])?;
-    let (tasks, count) = (8 * space.concurrency(), extension.kept + more.entries.len());
+    let row_map = space.map(more.rows() + 1, |row| own[row.min(graph.rows())] + more.row_map()[row])?;
+    let (tasks, count) = (8 * space.concurrency(), extension.kept + more.nnz());
     let mut entries = try_zeroed("columns", count)?;
     space.for_rows(tasks, &row_map, &mut entries, |row, new| {
         let old = &graph.entries()[of_row(row)];
@@ -108,12 +70,8 @@ pub(super) fn extended(
     if let Some(values) = values {
         space.for_rows(tasks, &row_map, &mut all, |row, new| {
             let old = &values[of_row(row)];
-            let (head, tail) = new.split_at_mut(old.len());
-            head.copy_from_slice(old);
-            // Received rows without values stay 0.
-            tail.iter_mut()
-                .zip(more.values.iter().skip(more.row_map[row] as usize))
-                .for_each(|(new, &came)| *new = came);
+            // Those of `more` stay 0.
+            new[..old.len()].copy_from_slice(old);
         });
     }
     CrsMatrix::new(Arc::new(CrsGraph::trusted(row_map, entries, extension.columns)), all)
@@ -128,20 +86,12 @@ mod tests {
     fn rows_are_picked_and_extended_as_by_hand() {
         let graph = CrsGraph::new(vec![0, 2, 4, 6], vec![0, 1, 4, 5, 6, 7], 8).unwrap();
         let values: Vec<f64> = (0..6).map(f64::from).collect();
-        let RowCopies { starts, rows } = picked(&graph, Some(&values), &[2, 0]).unwrap();
-        assert_eq!((starts, rows.row_map, rows.entries), (vec![4, 0], vec![0, 2, 4], vec![6, 7, 0, 1]));
-        assert_eq!(rows.values, [4.0, 5.0, 0.0, 1.0]);
+        let (starts, rows) = picked(&graph, &[2, 0]).unwrap();
+        assert_eq!((starts, rows.row_map(), rows.entries()), (vec![4, 0], &vec![0, 2, 4], &vec![6, 7, 0, 1]));
         let extension = |row_map: Vec<u64>, kept| {
-            let entries: Vec<u32> = (10..10 + row_map[row_map.len() - 1] as u32).collect();
-            let values = entries.iter().map(|&entry| f64::from(entry)).collect();
-            Extension {
-                kept,
-                columns: 20,
-                owned: 4,
-                width: 2,
-                ghosts: vec![4, 2],
-                more: RowLists { row_map, entries, values },
-            }
+            let entries = (10..10 + row_map[row_map.len() - 1] as u32).collect();
+            let more = CrsGraph::trusted(row_map, entries, 20);
+            Extension { kept, columns: 20, owned: 4, width: 2, ghosts: vec![4, 2], more }
         };
         for threads in [1, 3] {
             let space = Threads::new(threads).unwrap();
@@ -150,12 +100,10 @@ mod tests {
             let behind = extended(&space, &graph, None, extension(vec![0, 0, 0, 0, 2], 6)).unwrap();
             assert_eq!(behind.graph().columns(), 20);
             assert_eq!(parts(behind), (vec![0, 2, 4, 6, 8], vec![0, 1, 8, 9, 4, 5, 10, 11], vec![0.0; 8]));
-            let mut without = extension(vec![0, 0, 0, 0, 2], 6);
-            without.more.values.clear();
-            let behind = extended(&space, &graph, Some(&values), without).unwrap();
+            let behind = extended(&space, &graph, Some(&values), extension(vec![0, 0, 0, 0, 2], 6)).unwrap();
             assert_eq!(behind.values(), &[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 0.0, 0.0]);
             let within = extended(&space, &graph, Some(&values), extension(vec![0, 1, 1], 4)).unwrap();
-            assert_eq!(parts(within), (vec![0, 3, 5], vec![0, 1, 10, 8, 9], vec![0.0, 1.0, 10.0, 2.0, 3.0]));
+            assert_eq!(parts(within), (vec![0, 3, 5], vec![0, 1, 10, 8, 9], vec![0.0, 1.0, 0.0, 2.0, 3.0]));
         }
     }
 }

@@ -2,14 +2,14 @@
 
 use super::aggregates::aggregates;
 use super::nodes::Nodes;
-use super::rows::{Extension, RowCopies, extended, picked};
+use super::rows::{Extension, extended, picked};
 use super::tentative::{Tentative, tentative};
 use super::{NearNull, STRONG};
 use crate::comm::Staging;
 use crate::error::check_length;
 use crate::space::{Array, Item, Slice, Threads};
 use crate::sparse::{CrsGraph, CrsMatrix, GraphOf, MatrixAlgebra, MatrixOf, Spmv, inverse_of_diagonal};
-use crate::{GlobalOrdinal, LocalOrdinal, Result};
+use crate::{GlobalOrdinal, LocalOrdinal, Result, RowOffset};
 use std::borrow::Cow;
 
 /// A space that cuts the unknowns of a matrix into aggregates.
@@ -76,18 +76,13 @@ pub trait Aggregate: Staging + Spmv + MatrixAlgebra {
     /// A device's failure.
     fn set_diagonal(&self, rows: &Array<Self, LocalOrdinal>, a: &mut MatrixOf<Self>) -> Result<()>;
 
-    /// Copies rows of a graph, with the values of a matrix on it, to the host.
+    /// Copies rows of a graph to the host. Returns the place of the first entry of each in the graph, and the rows.
     ///
     /// # Errors
     /// As [`nodes`](Self::nodes).
-    fn picked(
-        &self,
-        graph: &GraphOf<Self>,
-        values: Option<&Array<Self, f64>>,
-        list: &[LocalOrdinal],
-    ) -> Result<RowCopies>;
+    fn picked(&self, graph: &GraphOf<Self>, list: &[LocalOrdinal]) -> Result<(Vec<RowOffset>, CrsGraph)>;
 
-    /// Returns a graph with more rows and entries, with the values of a matrix on it or 0.
+    /// Returns a graph with more rows and entries; its own ones have the values of a matrix on it or 0, the others 0.
     ///
     /// # Errors
     /// As [`nodes`](Self::nodes).
@@ -169,8 +164,8 @@ impl Aggregate for Threads {
         Ok(())
     }
 
-    fn picked(&self, graph: &CrsGraph, values: Option<&Vec<f64>>, list: &[LocalOrdinal]) -> Result<RowCopies> {
-        picked(graph, values.map(Vec::as_slice), list)
+    fn picked(&self, graph: &CrsGraph, list: &[LocalOrdinal]) -> Result<(Vec<RowOffset>, CrsGraph)> {
+        picked(graph, list)
     }
 
     fn extended(&self, graph: &CrsGraph, values: Option<&Vec<f64>>, extension: Extension) -> Result<CrsMatrix> {
