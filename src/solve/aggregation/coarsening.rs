@@ -8,7 +8,7 @@
 //! Other values of A on the same graph keep P and R: a refill computes both products on their plans and has no other step. Of a small A' every
 //! rank gets all rows; P then has the columns of all ranks, and R r is gathered.
 
-use super::gathered::{Gathered, Lent, gathered_vectors};
+use super::gathered::{Gathered, gathered_vectors};
 use super::ghost_rows::GhostRows;
 use super::numbering::{Columns, Numbering};
 use super::rows::Extension;
@@ -19,7 +19,6 @@ use crate::solve::{DistributedMatrix, Transfer, gathers};
 use crate::space::{Array, Serial, try_collect};
 use crate::sparse::{CrsGraph, CrsMatrix, MatrixOf, Spgemm};
 use crate::{LocalOrdinal, Result};
-use std::sync::Arc;
 
 /// Factor of the smoothing of the prolongator, which is the best for its energy (Vanek, Mandel and Brezina 1996).
 const OMEGA: f64 = 4.0 / 3.0;
@@ -87,7 +86,7 @@ impl<S: Aggregate> Coarsening<S> {
         let planned = || {
             let r_a_p = Spgemm::new(space, r.graph(), products.matrix.graph(), width)?;
             let coarse = (CrsMatrix::zeros_on(space, r_a_p.graph().clone())?, all.map.expand(width)?);
-            Ok((r_a_p, coarse, columns.map.expand(width)?, space.take(empty)?))
+            Ok((r_a_p, coarse, columns.map.expand(width)?, space.upload(&empty)?))
         };
         let (r_a_p, coarse, of_p, empty) = agree(comm, planned())?;
         let mut coarsening = Coarsening { prolongator, products, a_p, r_a_p, empty, gathered: None };
@@ -104,7 +103,7 @@ impl<S: Aggregate> Coarsening<S> {
         let used = with_entries(space, &r);
         let restriction = DistributedMatrix::gathered(space, links, (r, map), (first, unknowns), used)?;
         let map = agree(comm, Map::new(unknowns as u64, unknowns, Vec::new()))?;
-        let prolongation = with_global_columns(space, p, (&columns, width), unknowns)
+        let prolongation = with_global_columns(space, &p, (&columns, width), unknowns)
             .and_then(|p| DistributedMatrix::new(space, links.alone(), (p, &map)));
         let transfer = Transfer { prolongation: agree(comm, prolongation)?, restriction, entries };
         let (own, whole) = Gathered::plan(space, comm, coarse.0, (&all, width))?;
@@ -155,18 +154,15 @@ fn with_entries<S: Aggregate>(space: &S, matrix: &MatrixOf<S>) -> Result<Vec<Loc
 /// Renumbers the columns of P, groups of `width` unknowns, by their global ids.
 fn with_global_columns<S: Aggregate>(
     space: &S,
-    p: MatrixOf<S>,
-    (columns, width): (&Columns, usize),
-    unknowns: usize,
+    p: &MatrixOf<S>,
+    (of_p, width): (&Columns, usize),
+    columns: usize,
 ) -> Result<MatrixOf<S>> {
-    let (graph, values) = p.into_parts();
-    let lent = Lent::new(space, &graph)?;
-    let wide = width as LocalOrdinal;
-    let renumbered = lent.entries.iter().map(|column| columns.id(column / wide) as LocalOrdinal * wide + column % wide);
-    let entries = space.take(try_collect("columns", renumbered)?)?;
-    let row_map = space.take(try_collect("row offsets", lent.row_map.iter().copied())?)?;
-    let graph = CrsGraph::from_parts(graph.rows(), unknowns, graph.nnz(), row_map, entries);
-    Ok(CrsMatrix::from_parts(Arc::new(graph), values))
+    let ids = (0..of_p.map.local_count() as LocalOrdinal).map(|local| of_p.id(local) as LocalOrdinal);
+    let (graph, ghosts) = (p.graph(), try_collect("columns", ids)?);
+    let more = CrsGraph::without_entries(&Serial, graph.rows(), columns)?;
+    let extension = Extension { kept: graph.nnz(), columns, owned: 0, width, ghosts, more };
+    space.extended(graph, Some(p.values()), extension)
 }
 
 /// P0 - omega D^-1 A P0.
@@ -189,6 +185,7 @@ fn smoothed<S: Aggregate>(
 #[test]
 fn a_smoothed_prolongator_is_that_by_hand() {
     use crate::space::Threads;
+    use std::sync::Arc;
     let matrix = |row_map, entries, columns, values| {
         CrsMatrix::new(Arc::new(CrsGraph::new(row_map, entries, columns).unwrap()), values).unwrap()
     };

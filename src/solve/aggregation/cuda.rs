@@ -8,10 +8,9 @@ use crate::error::check_length;
 use crate::solve::kernel_files::{AGGREGATION, ROOTS};
 use crate::space::ExecutionSpace;
 use crate::space::cuda::{Argument, Cuda, CudaArray, CudaMemory, Grid, arguments};
-use crate::space::{Item, try_with_capacity};
+use crate::space::try_with_capacity;
 use crate::sparse::{ByColumn, CrsGraph, CrsMatrix, GraphOf, MatrixOf};
 use crate::{Error, GlobalOrdinal, LocalOrdinal, Result, RowOffset};
-use std::borrow::Cow;
 use std::sync::Arc;
 
 /// Threads of a block, and those that share a node or an aggregate, or a row, as in the kernels.
@@ -204,13 +203,5 @@ impl Aggregate for Cuda {
             launch(self, "extend_values", rows * LANES, arguments)?;
         }
         Ok(CrsMatrix::from_parts(Arc::new(CrsGraph::from_parts(rows, columns, nnz, row_map, entries)), all))
-    }
-
-    fn take<T: Item>(&self, items: Vec<T>) -> Result<CudaArray<T>> {
-        self.upload(&items)
-    }
-
-    fn lend<'a, T: Item>(&self, items: &'a CudaArray<T>) -> Result<Cow<'a, [T]>> {
-        self.download(items).map(Cow::Owned)
     }
 }

@@ -8,32 +8,10 @@
 use super::numbering::Columns;
 use super::{Aggregate, NearNull};
 use crate::comm::{Communicator, Message, agree};
-use crate::space::{try_collect, try_push, try_reserve, try_with_capacity, try_zeroed};
-use crate::sparse::{CrsGraph, CrsMatrix, GraphOf, MatrixOf};
-use crate::{GlobalOrdinal, LocalOrdinal, Result, RowOffset};
-use std::borrow::Cow;
-use std::ops::Range;
+use crate::space::{try_collect, try_push, try_with_capacity, try_zeroed};
+use crate::sparse::{CrsGraph, CrsMatrix, MatrixOf};
+use crate::{GlobalOrdinal, LocalOrdinal, Result};
 use std::sync::Arc;
-
-/// A graph for the host to read.
-pub(super) struct Lent<'a> {
-    pub row_map: Cow<'a, [RowOffset]>,
-    pub entries: Cow<'a, [LocalOrdinal]>,
-}
-
-impl<'a> Lent<'a> {
-    pub fn new<S: Aggregate>(space: &S, graph: &'a GraphOf<S>) -> Result<Self> {
-        Ok(Lent { row_map: space.lend(graph.row_map())?, entries: space.lend(graph.entries())? })
-    }
-
-    pub fn row_range(&self, row: usize) -> Range<usize> {
-        self.row_map[row] as usize..self.row_map[row + 1] as usize
-    }
-
-    pub fn row(&self, row: usize) -> &[LocalOrdinal] {
-        &self.entries[self.row_range(row)]
-    }
-}
 
 /// This rank's rows of a matrix that every rank has.
 #[derive(Debug)]
@@ -52,8 +30,13 @@ impl<S: Aggregate> Gathered<S> {
         own: MatrixOf<S>,
         (columns, width): (&Columns, usize),
     ) -> Result<(Self, MatrixOf<S>)> {
-        let letter = Lent::new(space, own.graph()).and_then(|graph| letter(&graph, own.graph().rows(), columns, width));
-        let came = to_all(comm, agree(comm, letter)?)?;
+        let letter = || {
+            let list = try_collect("rows", 0..own.graph().rows() as LocalOrdinal)?;
+            let (mut letter, (_, rows)) = (Vec::new(), space.picked(own.graph(), &list)?);
+            (0..list.len()).try_for_each(|row| columns.write(rows.row(row), width, &mut letter))?;
+            Ok(letter)
+        };
+        let came = to_all(comm, agree(comm, letter())?)?;
         let mut widest = [own.graph().nnz() as f64];
         comm.all_max(&mut widest);
         let widest = widest[0] as usize;
@@ -84,14 +67,14 @@ pub(super) fn gathered_vectors<S: Aggregate>(
     comm: &dyn Communicator,
     own: &NearNull<S::Memory>,
 ) -> Result<NearNull<S::Memory>> {
-    let mine = space.lend(own.values()).and_then(|values| {
+    let mine = space.download(own.values()).and_then(|values| {
         try_collect("near-null vectors", values[..own.rows() * own.count()].iter().map(|value| value.to_bits()))
     });
     let came = to_all(comm, agree(comm, mine)?)?;
     let all = || {
         let mut values = try_with_capacity("near-null vectors", came.iter().map(|(_, values)| values.len()).sum())?;
         came.iter().for_each(|(_, bits)| values.extend(bits.iter().map(|&bits| f64::from_bits(bits))));
-        NearNull::new(own.dofs(), own.count(), values)?.taken(space, |values| space.take(values))
+        NearNull::new(own.dofs(), own.count(), values)?.taken(space)
     };
     agree(comm, all())
 }
@@ -101,18 +84,6 @@ fn to_all(comm: &dyn Communicator, mine: Vec<u64>) -> Result<Vec<Message>> {
     let copy = |rank| Ok((rank, try_collect("messages to all ranks", mine.iter().copied())?));
     let letters = (0..comm.size()).map(copy).collect::<Result<Vec<_>>>();
     comm.send_all(agree(comm, letters)?)
-}
-
-/// Rows of this rank: number of groups, then their ids.
-fn letter(graph: &Lent<'_>, rows: usize, columns: &Columns, width: usize) -> Result<Vec<u64>> {
-    let mut letter = Vec::new();
-    for row in 0..rows {
-        let groups = graph.row(row).iter().step_by(width);
-        try_reserve("columns of rows", &mut letter, 1 + groups.len())?;
-        letter.push(groups.len() as u64);
-        letter.extend(groups.map(|&column| columns.id(column / width as LocalOrdinal)));
-    }
-    Ok(letter)
 }
 
 /// The graph of the rows of all ranks, and the places of its entries among the values of all, of each rank `widest`.

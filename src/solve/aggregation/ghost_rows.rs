@@ -96,10 +96,7 @@ fn letters(rows: &Map, picked: &CrsGraph, columns: &Columns, width: usize) -> Re
     for Neighbour { rank, send, .. } in rows.neighbours().iter().filter(|neighbour| !neighbour.send.is_empty()) {
         let mut letter = Vec::new();
         for row in next.by_ref().take(send.len()) {
-            let groups = picked.row(row).iter().step_by(width);
-            try_reserve("columns of rows", &mut letter, 1 + groups.len())?;
-            letter.push(groups.len() as u64);
-            letter.extend(groups.map(|&column| columns.id(column / width as LocalOrdinal)));
+            columns.write(picked.row(row), width, &mut letter)?;
         }
         letters.push((*rank, letter));
     }

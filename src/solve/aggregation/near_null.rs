@@ -1,7 +1,7 @@
 //! Near-null vectors: what the operator of a problem without boundary conditions maps to zero.
 
 use crate::blas::Blas;
-use crate::space::{Array, HostMemory, MemorySpace, try_with_capacity, try_zeroed};
+use crate::space::{HostMemory, MemorySpace, try_with_capacity, try_zeroed};
 use crate::{Error, Result};
 
 /// Vectors that a coarse space has to represent, on this rank's rows, with the unknowns of a node one after another.
@@ -70,14 +70,10 @@ impl NearNull {
     }
 
     /// Takes the vectors into the memory of a space.
-    pub(super) fn taken<S: Blas>(
-        self,
-        space: &S,
-        take: impl FnOnce(Vec<f64>) -> Result<Array<S, f64>>,
-    ) -> Result<NearNull<S::Memory>> {
+    pub(super) fn taken<S: Blas>(self, space: &S) -> Result<NearNull<S::Memory>> {
         let NearNull { dofs, count, rows, values } = self;
         if values.len() == rows * count {
-            return Ok(NearNull { dofs, count, rows, values: take(values)? });
+            return Ok(NearNull { dofs, count, rows, values: space.upload(&values)? });
         }
         let mut ones = space.to_be_written(rows)?;
         space.fill(rows, 1.0, S::Memory::slice_mut(&mut ones))?;

@@ -4,7 +4,7 @@
 //! grouped by owner, as a [`Map`] wants them.
 
 use crate::comm::{Communicator, Map, map_of_ghosts};
-use crate::space::try_collect;
+use crate::space::{try_collect, try_reserve};
 use crate::{GlobalOrdinal, LocalOrdinal, Result};
 
 /// Consecutive ids of all ranks.
@@ -75,6 +75,15 @@ impl Columns {
             Some(at) => at as LocalOrdinal,
             None => (owned + self.ghosts.partition_point(|&ghost| ghost < id)) as LocalOrdinal,
         }
+    }
+
+    /// Adds a row, groups of `width` columns, to a letter: number of groups, then their ids.
+    pub fn write(&self, row: &[LocalOrdinal], width: usize, letter: &mut Vec<u64>) -> Result<()> {
+        let groups = row.iter().step_by(width);
+        try_reserve("columns of rows", letter, 1 + groups.len())?;
+        letter.push(groups.len() as u64);
+        letter.extend(groups.map(|&column| self.id(column / width as LocalOrdinal)));
+        Ok(())
     }
 
     /// Returns the ids of the ghosts.

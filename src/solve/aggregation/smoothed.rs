@@ -92,7 +92,7 @@ impl<S: Aggregate> SmoothedAggregation<S> {
         near_null: NearNull,
     ) -> Result<Self> {
         let comm = links.comm();
-        let taken = check(matrix, map, &near_null).and_then(|()| near_null.taken(space, |values| space.take(values)));
+        let taken = check(matrix, map, &near_null).and_then(|()| near_null.taken(space));
         let mut setup = Setup::new(map.clone(), agree(comm, taken)?);
         // The ranks share large levels. Each rank makes the smaller ones without messages; all have to find the same.
         if setup.extend(space, links, matrix)? == Last::Replicated {

@@ -7,10 +7,9 @@ use super::tentative::{Tentative, tentative};
 use super::{NearNull, STRONG};
 use crate::comm::Staging;
 use crate::error::check_length;
-use crate::space::{Array, Item, Slice, Threads};
+use crate::space::{Array, Slice, Threads};
 use crate::sparse::{CrsGraph, CrsMatrix, GraphOf, MatrixAlgebra, MatrixOf, Spmv, inverse_of_diagonal};
 use crate::{GlobalOrdinal, LocalOrdinal, Result, RowOffset};
-use std::borrow::Cow;
 
 /// A space that cuts the unknowns of a matrix into aggregates.
 pub trait Aggregate: Staging + Spmv + MatrixAlgebra {
@@ -92,18 +91,6 @@ pub trait Aggregate: Staging + Spmv + MatrixAlgebra {
         values: Option<&Array<Self, f64>>,
         extension: Extension,
     ) -> Result<MatrixOf<Self>>;
-
-    /// Takes an array of the host; copies it to a device.
-    ///
-    /// # Errors
-    /// As [`nodes`](Self::nodes).
-    fn take<T: Item>(&self, items: Vec<T>) -> Result<Array<Self, T>>;
-
-    /// Returns items for the host to read; copies those of a device.
-    ///
-    /// # Errors
-    /// As [`nodes`](Self::nodes).
-    fn lend<'a, T: Item>(&self, items: &'a Array<Self, T>) -> Result<Cow<'a, [T]>>;
 }
 
 impl Aggregate for Threads {
@@ -170,14 +157,6 @@ impl Aggregate for Threads {
 
     fn extended(&self, graph: &CrsGraph, values: Option<&Vec<f64>>, extension: Extension) -> Result<CrsMatrix> {
         extended(self, graph, values.map(Vec::as_slice), extension)
-    }
-
-    fn take<T: Item>(&self, items: Vec<T>) -> Result<Vec<T>> {
-        Ok(items)
-    }
-
-    fn lend<'a, T: Item>(&self, items: &'a Vec<T>) -> Result<Cow<'a, [T]>> {
-        Ok(Cow::Borrowed(items))
     }
 }
 
