@@ -37,6 +37,7 @@ mod krylov;
 mod multigrid;
 mod newton;
 mod null_space;
+mod numbering;
 mod reason;
 
 pub use aggregation::{Aggregate, NearNull, SmoothedAggregation};

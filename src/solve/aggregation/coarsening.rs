@@ -10,11 +10,11 @@
 
 use super::gathered::{Gathered, gathered_vectors};
 use super::ghost_rows::GhostRows;
-use super::numbering::{Columns, Numbering};
 use super::rows::Extension;
 use super::tentative::Tentative;
 use super::{Aggregate, NearNull};
 use crate::comm::{Communicator, Links, Map, agree};
+use crate::solve::numbering::{Columns, Numbering};
 use crate::solve::{DistributedMatrix, Transfer, gathers};
 use crate::space::{Array, Serial, try_collect};
 use crate::sparse::{CrsGraph, CrsMatrix, MatrixOf, Spgemm};

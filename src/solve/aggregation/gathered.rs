@@ -5,9 +5,9 @@
 //! refresh   every rank sends its values to all, through hosts
 //! ```
 
-use super::numbering::Columns;
 use super::{Aggregate, NearNull};
 use crate::comm::{Communicator, Message, agree};
+use crate::solve::numbering::{Columns, to_all};
 use crate::space::{try_collect, try_push, try_with_capacity, try_zeroed};
 use crate::sparse::{CrsGraph, CrsMatrix, MatrixOf};
 use crate::{GlobalOrdinal, LocalOrdinal, Result};
@@ -77,13 +77,6 @@ pub(super) fn gathered_vectors<S: Aggregate>(
         NearNull::new(own.dofs(), own.count(), values)?.taken(space)
     };
     agree(comm, all())
-}
-
-/// Sends numbers to all ranks and returns those of all, rank 0 first.
-fn to_all(comm: &dyn Communicator, mine: Vec<u64>) -> Result<Vec<Message>> {
-    let copy = |rank| Ok((rank, try_collect("messages to all ranks", mine.iter().copied())?));
-    let letters = (0..comm.size()).map(copy).collect::<Result<Vec<_>>>();
-    comm.send_all(agree(comm, letters)?)
 }
 
 /// The graph of the rows of all ranks, and the places of its entries among the values of all, of each rank `widest`.

@@ -6,9 +6,9 @@
 //! ```
 
 use super::Aggregate;
-use super::numbering::{Columns, Numbering};
 use super::rows::Extension;
 use crate::comm::{Halo, Links, Map, Message, Neighbour, agree, local};
+use crate::solve::numbering::{Columns, Numbering};
 use crate::space::{Array, try_reserve, try_with_capacity};
 use crate::sparse::{CrsGraph, CrsMatrix, GraphOf, MatrixOf};
 use crate::{Error, GlobalOrdinal, LocalOrdinal, Result, RowOffset};

@@ -20,7 +20,6 @@ mod gathered;
 mod ghost_rows;
 mod near_null;
 mod nodes;
-mod numbering;
 mod rows;
 mod setup;
 mod smoothed;

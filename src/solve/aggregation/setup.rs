@@ -1,11 +1,11 @@
 //! The set-up of smoothed aggregation: levels added one by one, finest first.
 
 use super::coarsening::{Coarsening, Coarser};
-use super::numbering::Numbering;
 use super::{Aggregate, NearNull};
 use crate::Result;
 use crate::comm::{Links, Map, agree};
 use crate::solve::multigrid::{Chebyshev, largest_eigenvalue};
+use crate::solve::numbering::Numbering;
 use crate::solve::{DistributedMatrix, DistributedOperator, Level, Smoothing, Transfer};
 use crate::space::{Array, MemorySpace};
 use crate::sparse::MatrixOf;

@@ -4,7 +4,8 @@
 //! Cholesky's factorisation: n products and n^3 flops for n unknowns. Each rank keeps its rows.
 
 use super::DistributedMatrix;
-use crate::comm::{Links, Map, Neighbour, Staging, agree};
+use crate::comm::{Links, Staging, agree};
+use crate::solve::numbering::Numbering;
 use crate::space::{Array, MemorySpace, try_collect, try_with_capacity, try_zeroed};
 use crate::sparse::{CrsGraph, CrsMatrix, Operator, Spmv};
 use crate::{Error, LocalOrdinal, Result, RowOffset};
@@ -18,8 +19,7 @@ const MOST_INVERTED: usize = 2048;
 pub(super) struct Bottom<S: Staging> {
     pub inverse: DistributedMatrix<S>,
     /// Rows of each rank.
-    counts: Vec<usize>,
-    rank: usize,
+    numbering: Numbering,
 }
 
 impl<S: Staging + Spmv> Bottom<S> {
@@ -31,9 +31,8 @@ impl<S: Staging + Spmv> Bottom<S> {
 
     /// Allocates for `rows` unknowns of this rank. Collective.
     pub fn new(space: &S, links: &Links<'_, S>, rows: usize) -> Result<Self> {
-        let (comm, rank) = (links.comm(), links.comm().rank());
-        let counts: Vec<usize> = comm.all_gather(&[rows as f64])?.into_iter().map(|count| count as usize).collect();
-        let all: usize = counts.iter().sum();
+        let (comm, numbering) = (links.comm(), Numbering::new(links.comm(), rows)?);
+        let all = numbering.total() as usize;
         if all > MOST_INVERTED {
             let advice = "choose fewer ranks or another preconditioner";
             return Err(Error::Invalid(format!(
@@ -45,18 +44,19 @@ impl<S: Staging + Spmv> Bottom<S> {
             let columns = (0..rows * all).map(|at| (at % all) as LocalOrdinal);
             let entries = try_collect("columns of the last level", columns)?;
             let graph = CrsGraph::new(row_map, entries, all)?.upload(space)?;
-            Ok((CrsMatrix::zeros_on(space, Arc::new(graph))?, everyone(&counts, rank)?))
+            let everyone = try_collect("unknowns of the last level", (0..all).map(|id| id as u64))?;
+            Ok((CrsMatrix::zeros_on(space, Arc::new(graph))?, everyone))
         };
-        let (dense, map) = agree(comm, dense())?;
-        let inverse = DistributedMatrix::new(space, links, (dense, &map))?;
-        Ok(Bottom { inverse, counts, rank })
+        let (dense, everyone) = agree(comm, dense())?;
+        let columns = numbering.columns(comm, everyone)?;
+        let inverse = DistributedMatrix::new(space, links, (dense, &columns.map))?;
+        Ok(Bottom { inverse, numbering })
     }
 
     /// Computes the inverse of an operator. Collective.
     pub fn invert(&mut self, space: &S, links: &Links<'_, S>, operator: &dyn Operator<S>) -> Result<()> {
-        let (rows, all) = (self.counts[self.rank], self.counts.iter().sum::<usize>());
-        let first: usize = self.counts[..self.rank].iter().sum();
-        let widest = self.counts.iter().copied().max().unwrap_or(0);
+        let (all, first) = (self.columns(), self.numbering.first() as usize);
+        let (rows, widest) = (self.inverse.matrix().graph().rows(), self.numbering.counts().max().unwrap_or(0));
         let vectors = || -> Result<[Array<S, f64>; 2]> { Ok([space.zeros(operator.columns())?, space.zeros(rows)?]) };
         let arrays = || {
             let of_ranks = [widest * all, rows, all * all];
@@ -76,7 +76,7 @@ impl<S: Staging + Spmv> Bottom<S> {
         }
         let gathered = links.comm().all_gather(&mine)?;
         let mut row = 0;
-        for (rank, &count) in self.counts.iter().enumerate() {
+        for (rank, count) in self.numbering.counts().enumerate() {
             for at in 0..count {
                 for column in 0..all {
                     matrix[(row + at) * all + column] = gathered[(rank * all + column) * widest + at];
@@ -101,20 +101,8 @@ impl<S: Staging + Spmv> Bottom<S> {
 
     /// Items of b, with those of the other ranks.
     pub fn columns(&self) -> usize {
-        self.counts.iter().sum()
+        self.numbering.total() as usize
     }
-}
-
-/// The map of a rank that reads the items of all.
-fn everyone(counts: &[usize], rank: usize) -> Result<Map> {
-    let mut first = counts[rank] as LocalOrdinal;
-    let mut neighbours = Vec::new();
-    for (other, &count) in counts.iter().enumerate().filter(|(other, _)| *other != rank) {
-        let receive = first..first + count as LocalOrdinal;
-        first = receive.end;
-        neighbours.push(Neighbour { rank: other, send: (0..counts[rank] as LocalOrdinal).collect(), receive });
-    }
-    Map::new(counts.iter().sum::<usize>() as u64, counts[rank], neighbours)
 }
 
 /// Replaces a symmetric positive definite matrix `[i, j]` by its inverse.

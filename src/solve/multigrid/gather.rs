@@ -7,7 +7,8 @@
 //! rank on the wire. All ranks get the same bits.
 
 use crate::comm::{Halo, Links, Map, Neighbour, Staging, agree, local};
-use crate::space::{Array, MemorySpace, Slice, try_collect, try_push};
+use crate::solve::numbering::to_all;
+use crate::space::{Array, MemorySpace, Slice, try_collect, try_with_capacity};
 use crate::sparse::{CrsGraph, CrsMatrix, MatrixOf, Operator, Spmv};
 use crate::{GlobalOrdinal, LocalOrdinal, Result, RowOffset};
 use std::sync::Arc;
@@ -43,24 +44,19 @@ impl<S: Staging + Spmv> Gather<S> {
         used: Vec<LocalOrdinal>,
     ) -> Result<Self> {
         let (comm, rank) = (links.comm(), links.comm().rank());
-        let letters = || {
-            let others = (0..comm.size()).filter(|&other| other != rank);
-            let ids = || try_collect("gathered items", used.iter().map(|&at| first + GlobalOrdinal::from(at)));
-            others.map(|other| Ok((other, ids()?))).collect::<Result<Vec<_>>>()
-        };
-        let came = comm.send_all(agree(comm, letters())?)?;
+        let ids = try_collect("gathered items", used.iter().map(|&at| first + GlobalOrdinal::from(at)));
+        let came = to_all(comm, agree(comm, ids)?)?;
         let planned = || {
             // Whole item, rank, place in `parts`.
-            let mut places = Vec::new();
-            for &at in &used {
-                try_push("gathered items", &mut places, (first + GlobalOrdinal::from(at), rank, at))?;
-            }
+            let mut places = try_with_capacity("gathered items", came.iter().map(|(_, ids)| ids.len()).sum())?;
             let (mut end, mut neighbours) = (local(own)?, Vec::new());
             for (other, ids) in &came {
-                let receive = end..local(end as usize + ids.len())?;
-                for (at, &id) in receive.clone().zip(ids) {
-                    try_push("gathered items", &mut places, (id, *other, at))?;
+                if *other == rank {
+                    places.extend(ids.iter().zip(&used).map(|(&id, &at)| (id, rank, at)));
+                    continue;
                 }
+                let receive = end..local(end as usize + ids.len())?;
+                places.extend(ids.iter().zip(receive.clone()).map(|(&id, at)| (id, *other, at)));
                 end = receive.end;
                 neighbours.push(Neighbour { rank: *other, send: used.clone(), receive });
             }

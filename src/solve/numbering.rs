@@ -1,9 +1,9 @@
-//! Global numbers of the unknowns of a coarse level, and the columns that a rank reads of them.
+//! Global numbers of the unknowns of a coarse level, the columns that a rank reads of them, and messages to all ranks.
 //!
 //! Rank r numbers its unknowns from the sum of the counts of the ranks below it, so that an id names its owner and ghosts that ascend are
 //! grouped by owner, as a [`Map`] wants them.
 
-use crate::comm::{Communicator, Map, map_of_ghosts};
+use crate::comm::{Communicator, Map, Message, agree, map_of_ghosts};
 use crate::space::{try_collect, try_reserve};
 use crate::{GlobalOrdinal, LocalOrdinal, Result};
 
@@ -37,6 +37,11 @@ impl Numbering {
     /// Returns the first id of this rank.
     pub fn first(&self) -> GlobalOrdinal {
         self.starts[self.rank]
+    }
+
+    /// Returns the number of ids of each rank.
+    pub fn counts(&self) -> impl Iterator<Item = usize> {
+        self.starts.windows(2).map(|ends| (ends[1] - ends[0]) as usize)
     }
 
     /// Returns the number of ids of all ranks.
@@ -90,6 +95,13 @@ impl Columns {
     pub fn ghosts(&self) -> Result<Vec<GlobalOrdinal>> {
         try_collect("ghosts", self.ghosts.iter().copied())
     }
+}
+
+/// Sends numbers to all ranks and returns those of all, rank 0 first. Collective.
+pub(super) fn to_all(comm: &dyn Communicator, mine: Vec<u64>) -> Result<Vec<Message>> {
+    let copy = |rank| Ok((rank, try_collect("messages to all ranks", mine.iter().copied())?));
+    let letters = (0..comm.size()).map(copy).collect::<Result<Vec<_>>>();
+    comm.send_all(agree(comm, letters)?)
 }
 
 #[cfg(test)]
