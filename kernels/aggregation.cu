@@ -226,7 +226,7 @@ KERNEL __launch_bounds__(THREADS) smooth(u64 rows, u32 width, const u64* map, co
     }
 }
 
-// ---- Rows sent and rows received. Items are copied by LANES threads per row.
+// ---- Rows sent and rows received
 
 // ends = places of the first entry of each listed row, and behind the last.
 KERNEL __launch_bounds__(THREADS) ends_of_rows(u64 rows, const u32* list, const u64* map, u64* ends) {
@@ -234,7 +234,7 @@ KERNEL __launch_bounds__(THREADS) ends_of_rows(u64 rows, const u32* list, const 
     if (i < rows) ends[2 * i] = __ldg(map + list[i]), ends[2 * i + 1] = __ldg(map + list[i] + 1);
 }
 
-// out = the items of row i, which begin at ends[2 * i], from out_map[i] on.
+// out = the items of row i, which begin at ends[2 * i], from out_map[i] on; LANES threads per row.
 KERNEL __launch_bounds__(THREADS) pick_entries(u64 rows, const u64* ends, const u64* out_map, const u32* items, u32* out) {
     const u64 i = thread_index() / LANES;
     if (i >= rows) return;
@@ -242,34 +242,21 @@ KERNEL __launch_bounds__(THREADS) pick_entries(u64 rows, const u64* ends, const 
     for (u64 k = threadIdx.x % LANES; k < count; k += LANES) out[to + k] = __ldg(items + begin + k);
 }
 
-// out = sums of the offsets of `map`, without a row after `own`, and of more_map.
-KERNEL __launch_bounds__(THREADS) extend_map(u64 offsets, u64 own, const u64* map, const u64* more_map, u64* out) {
+// out = the offsets of the first `rows` rows of `map`, which have `kept` entries, and behind them those of more_map.
+KERNEL __launch_bounds__(THREADS) extend_map(u64 offsets, u64 rows, u64 kept, const u64* map, const u64* more_map, u64* out) {
     const u64 i = thread_index();
-    if (i < offsets) out[i] = __ldg(map + least(i, own)) + __ldg(more_map + i);
+    if (i < offsets) out[i] = i <= rows ? __ldg(map + i) : kept + __ldg(more_map + (i - rows));
 }
 
-// out = the items of both, row by row; 0 for those of null.
-template <class T, class F>
-INLINE void extend_rows(u64 rows, u64 own, const u64* map, const u64* more_map, const T* items, const T* more, T* out, F f) {
-    const u64 i = thread_index() / LANES, lane = threadIdx.x % LANES;
-    if (i >= rows) return;
-    const u64 begin = __ldg(map + least(i, own)), count = i < own ? __ldg(map + i + 1) - begin : 0;
-    const u64 first = __ldg(more_map + i), came = __ldg(more_map + i + 1) - first, to = begin + first;
-    for (u64 k = lane; k < count; k += LANES) out[to + k] = f(__ldg(items + begin + k));
-    for (u64 k = lane; k < came; k += LANES) out[to + count + k] = more == nullptr ? T(0) : __ldg(more + first + k);
-}
-
-// Columns: groups of `width` behind the `owned` ones get the numbers `ghosts`.
-KERNEL __launch_bounds__(THREADS) extend_entries(u64 rows, u64 own, const u64* map, const u64* more_map, const u32* entries, const u32* more,
-                                                 u32 owned, u32 width, const u32* ghosts, u32* out) {
-    extend_rows(rows, own, map, more_map, entries, more, out, [&](u32 column) {
-        // `owned` is a multiple of `width`.
-        return column < owned ? column : __ldg(ghosts + (column - owned) / width) * width + column % width;
-    });
-}
-
-KERNEL __launch_bounds__(THREADS) extend_values(u64 rows, u64 own, const u64* map, const u64* more_map, const double* values, double* out) {
-    extend_rows(rows, own, map, more_map, values, (const double*)nullptr, out, [](double value) { return value; });
+// out = the first `kept` entries, whose groups of `width` columns behind the `owned` ones get the numbers `ghosts`, then those of `more`.
+KERNEL __launch_bounds__(THREADS) extend_entries(u64 n, u64 kept, const u32* entries, const u32* more, u32 owned, u32 width,
+                                                 const u32* ghosts, u32* out) {
+    const u64 i = thread_index();
+    if (i >= n) return;
+    const u32 column = i < kept ? __ldg(entries + i) : __ldg(more + (i - kept));
+    // `owned` is a multiple of `width`.
+    const bool is_ghost = i < kept && column >= owned;
+    out[i] = is_ghost ? __ldg(ghosts + (column - owned) / width) * width + column % width : column;
 }
 
 // ---- Diagonals

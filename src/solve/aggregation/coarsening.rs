@@ -9,14 +9,14 @@
 //! rank gets all rows; P then has the columns of all ranks, and R r is gathered.
 
 use super::gathered::{Gathered, gathered_vectors};
-use super::ghost_rows::GhostRows;
+use super::ghost_rows::{GhostRows, extended};
 use super::rows::Extension;
 use super::tentative::Tentative;
 use super::{Aggregate, NearNull};
 use crate::comm::{Communicator, Links, Map, agree};
 use crate::solve::numbering::{Columns, Numbering};
 use crate::solve::{DistributedMatrix, Transfer, gathers};
-use crate::space::{Array, Serial, try_collect};
+use crate::space::{Array, try_collect};
 use crate::sparse::{CrsGraph, CrsMatrix, MatrixOf, Spgemm};
 use crate::{LocalOrdinal, Result};
 
@@ -134,14 +134,13 @@ impl<S: Aggregate> Coarsening<S> {
 
 /// Keeps the first rows of a matrix.
 fn first_rows<S: Aggregate>(space: &S, matrix: MatrixOf<S>, rows: usize) -> Result<MatrixOf<S>> {
-    let (graph, columns) = (matrix.graph(), matrix.graph().columns());
+    let (graph, columns, more) = (matrix.graph(), matrix.graph().columns(), CrsGraph::trusted(vec![0], Vec::new(), 0));
     if graph.rows() == rows {
         return Ok(matrix);
     }
     let kept = space.picked(graph, &[rows as LocalOrdinal])?.0[0] as usize;
-    let more = CrsGraph::without_entries(&Serial, rows, columns)?;
-    let extension = Extension { kept, columns, owned: columns, width: 1, ghosts: Vec::new(), more };
-    space.extended(graph, Some(matrix.values()), extension)
+    let extension = Extension { rows, kept, columns, owned: columns, width: 1, ghosts: Vec::new(), more };
+    extended(space, graph, Some(matrix.values()), extension)
 }
 
 /// Lists the rows with entries.
@@ -160,9 +159,9 @@ fn with_global_columns<S: Aggregate>(
 ) -> Result<MatrixOf<S>> {
     let ids = (0..of_p.map.local_count() as LocalOrdinal).map(|local| of_p.id(local) as LocalOrdinal);
     let (graph, ghosts) = (p.graph(), try_collect("columns", ids)?);
-    let more = CrsGraph::without_entries(&Serial, graph.rows(), columns)?;
-    let extension = Extension { kept: graph.nnz(), columns, owned: 0, width, ghosts, more };
-    space.extended(graph, Some(p.values()), extension)
+    let (rows, kept, more) = (graph.rows(), graph.nnz(), CrsGraph::trusted(vec![0], Vec::new(), 0));
+    let extension = Extension { rows, kept, columns, owned: 0, width, ghosts, more };
+    extended(space, graph, Some(p.values()), extension)
 }
 
 /// P0 - omega D^-1 A P0.

@@ -180,28 +180,18 @@ impl Aggregate for Cuda {
         Ok((starts, CrsGraph::trusted(row_map, self.download(&entries)?, graph.columns())))
     }
 
-    fn extended(
-        &self,
-        graph: &GraphOf<Cuda>,
-        values: Option<&CudaArray<f64>>,
-        extension: Extension,
-    ) -> Result<MatrixOf<Cuda>> {
-        let Extension { kept, columns, owned, width, ghosts, more } = extension;
-        let (rows, own, nnz) = (more.rows(), graph.rows(), kept + more.nnz());
-        let (map, added, n) = (graph.row_map(), self.upload(more.row_map())?, rows as u64);
-        let (mut row_map, mut entries) = (self.unfilled(rows + 1)?, self.unfilled(nnz)?);
-        launch(self, "extend_map", rows + 1, arguments![n + 1, own as u64, map, &added, &mut row_map])?;
-        let (came, ghosts) = (self.upload(more.entries())?, self.upload(&ghosts)?);
+    fn extended(&self, graph: &GraphOf<Cuda>, extension: &Extension) -> Result<GraphOf<Cuda>> {
+        let &Extension { rows, kept, columns, owned, width, ref ghosts, ref more } = extension;
+        let (all, nnz, kept) = (rows + more.rows(), kept + more.nnz(), kept as u64);
+        let (mut row_map, mut entries) = (self.unfilled(all + 1)?, self.unfilled(nnz)?);
+        let (added, came, ghosts) = (self.upload(more.row_map())?, self.upload(more.entries())?, self.upload(ghosts)?);
+        let arguments = arguments![all as u64 + 1, rows as u64, kept, graph.row_map(), &added, &mut row_map];
+        launch(self, "extend_map", all + 1, arguments)?;
         #[rustfmt::skip]
         let arguments = arguments![
-            n, own as u64, map, &added, graph.entries(), &came, owned as u32, width as u32, &ghosts, &mut entries,
+            nnz as u64, kept, graph.entries(), &came, owned as u32, width as u32, &ghosts, &mut entries,
         ];
-        launch(self, "extend_entries", rows * LANES, arguments)?;
-        let mut all = if values.is_some() { self.unfilled(nnz)? } else { self.zeros(nnz)? };
-        if let Some(values) = values {
-            let arguments = arguments![n, own as u64, map, &added, values, &mut all];
-            launch(self, "extend_values", rows * LANES, arguments)?;
-        }
-        Ok(CrsMatrix::from_parts(Arc::new(CrsGraph::from_parts(rows, columns, nnz, row_map, entries)), all))
+        launch(self, "extend_entries", nnz, arguments)?;
+        Ok(CrsGraph::from_parts(all, columns, nnz, row_map, entries))
     }
 }

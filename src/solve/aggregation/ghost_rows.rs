@@ -9,7 +9,7 @@ use super::Aggregate;
 use super::rows::Extension;
 use crate::comm::{Halo, Links, Map, Message, Neighbour, agree, local};
 use crate::solve::numbering::{Columns, Numbering};
-use crate::space::{Array, try_reserve, try_with_capacity};
+use crate::space::{Array, MemorySpace, try_reserve, try_with_capacity};
 use crate::sparse::{CrsGraph, CrsMatrix, GraphOf, MatrixOf};
 use crate::{Error, GlobalOrdinal, LocalOrdinal, Result, RowOffset};
 use std::sync::Arc;
@@ -52,15 +52,15 @@ impl<S: Aggregate> GhostRows<S> {
         });
         let found = agree(comm, found)?;
         let all = numbering.columns(comm, used)?;
-        let more = agree(comm, rows_of_ghosts(graph.rows(), &found, &all, width))?;
+        let more = agree(comm, rows_of_ghosts(&found, &all, width))?;
         let map = agree(comm, map_of_entries(rows, graph.nnz(), (&starts, &picked), &more))?;
         let halo = agree(comm, links.halo(space, &map))?;
         let taken = || {
             let mut ghosts = try_with_capacity("ghosts", columns.map.ghost_count())?;
             ghosts.extend(columns.ghosts()?.iter().map(|&id| all.local(id)));
-            let (kept, owned, columns) =
-                (graph.nnz(), columns.map.owned_count() * width, all.map.local_count() * width);
-            space.extended(graph, values, Extension { kept, columns, owned, width, ghosts, more })
+            let (owned, columns) = (columns.map.owned_count() * width, all.map.local_count() * width);
+            let (rows, kept) = (graph.rows(), graph.nnz());
+            extended(space, graph, values, Extension { rows, kept, columns, owned, width, ghosts, more })
         };
         Ok((GhostRows { matrix: agree(comm, taken())?, halo: Some(halo) }, all))
     }
@@ -88,6 +88,20 @@ impl<S: Aggregate> GhostRows<S> {
         let GhostRows { matrix, halo } = self;
         halo.as_mut().map_or(Ok(()), |halo| halo.update(space, matrix.parts_mut().1))
     }
+}
+
+/// A matrix on the graph that another one becomes; the rows that stay have the given values or 0, the others 0.
+pub(super) fn extended<S: Aggregate>(
+    space: &S,
+    graph: &GraphOf<S>,
+    values: Option<&Array<S, f64>>,
+    extension: Extension,
+) -> Result<MatrixOf<S>> {
+    let mut made = CrsMatrix::zeros_on(space, Arc::new(space.extended(graph, &extension)?))?;
+    if let Some(values) = values {
+        space.copy(extension.kept, S::Memory::slice(values), made.parts_mut().1)?;
+    }
+    Ok(made)
 }
 
 /// Rows for each neighbour: number of groups, then their ids.
@@ -119,12 +133,12 @@ fn ids_of_rows<'a>(rows: &Map, came: &'a [Message]) -> Result<Vec<&'a [GlobalOrd
     Ok(found)
 }
 
-/// The rows of ghosts behind `own` empty ones, with the numbers of their columns.
-fn rows_of_ghosts(own: usize, ghosts: &[&[GlobalOrdinal]], columns: &Columns, width: usize) -> Result<CrsGraph> {
+/// The rows of ghosts, with the numbers of their columns.
+fn rows_of_ghosts(ghosts: &[&[GlobalOrdinal]], columns: &Columns, width: usize) -> Result<CrsGraph> {
     let (count, wide) = (ghosts.iter().map(|ids| ids.len()).sum::<usize>(), width as LocalOrdinal);
-    let mut row_map = try_with_capacity("row offsets", own + ghosts.len() + 1)?;
+    let mut row_map = try_with_capacity("row offsets", ghosts.len() + 1)?;
     let mut entries = try_with_capacity("columns of rows", width * count)?;
-    row_map.resize(own + 1, 0);
+    row_map.push(0);
     for ids in ghosts {
         entries.extend(ids.iter().map(|&id| columns.local(id) * wide).flat_map(|first| first..first + wide));
         row_map.push(entries.len() as RowOffset);
@@ -142,7 +156,8 @@ fn map_of_entries(rows: &Map, own: usize, (starts, picked): (&[RowOffset], &CrsG
             try_reserve("entries to send", &mut list, len)?;
             list.extend((start..start + len as RowOffset).map(|at| at as LocalOrdinal));
         }
-        let [start, end] = [receive.start, receive.end].map(|row| local(own + more.row_map()[row as usize] as usize));
+        let place = |row: LocalOrdinal| more.row_map()[row as usize - rows.owned_count()] as usize;
+        let [start, end] = [receive.start, receive.end].map(|row| local(own + place(row)));
         neighbours.push(Neighbour { rank: *rank, send: list, receive: start?..end? });
     }
     Map::new(GlobalOrdinal::MAX, own, neighbours)

@@ -81,16 +81,11 @@ pub trait Aggregate: Staging + Spmv + MatrixAlgebra {
     /// As [`nodes`](Self::nodes).
     fn picked(&self, graph: &GraphOf<Self>, list: &[LocalOrdinal]) -> Result<(Vec<RowOffset>, CrsGraph)>;
 
-    /// Returns a graph with more rows and entries; its own ones have the values of a matrix on it or 0, the others 0.
+    /// Returns the graph that another one becomes.
     ///
     /// # Errors
     /// As [`nodes`](Self::nodes).
-    fn extended(
-        &self,
-        graph: &GraphOf<Self>,
-        values: Option<&Array<Self, f64>>,
-        extension: Extension,
-    ) -> Result<MatrixOf<Self>>;
+    fn extended(&self, graph: &GraphOf<Self>, extension: &Extension) -> Result<GraphOf<Self>>;
 }
 
 impl Aggregate for Threads {
@@ -155,8 +150,8 @@ impl Aggregate for Threads {
         picked(graph, list)
     }
 
-    fn extended(&self, graph: &CrsGraph, values: Option<&Vec<f64>>, extension: Extension) -> Result<CrsMatrix> {
-        extended(self, graph, values.map(Vec::as_slice), extension)
+    fn extended(&self, graph: &CrsGraph, extension: &Extension) -> Result<CrsGraph> {
+        extended(self, graph, extension)
     }
 }
 
