@@ -4,7 +4,7 @@
 //! grouped by owner, as a [`Map`] wants them.
 
 use crate::comm::{Communicator, Map, Message, agree, map_of_ghosts};
-use crate::space::{try_collect, try_reserve};
+use crate::space::try_collect;
 use crate::{GlobalOrdinal, LocalOrdinal, Result};
 
 /// Consecutive ids of all ranks.
@@ -49,15 +49,20 @@ impl Numbering {
         self.starts[self.starts.len() - 1]
     }
 
+    /// Returns the rank of an id.
+    pub fn owner(&self, id: GlobalOrdinal) -> usize {
+        // Ranks without ids start where the next one does.
+        self.starts.partition_point(|&start| start <= id) - 1
+    }
+
     /// Makes the columns of a rank that reads the ids `used`, in any order, repeated ones and its own among them. Collective.
     pub fn columns(&self, comm: &dyn Communicator, mut used: Vec<GlobalOrdinal>) -> Result<Columns> {
         let own = self.starts[self.rank]..self.starts[self.rank + 1];
         used.retain(|id| !own.contains(id));
         used.sort_unstable();
         used.dedup();
-        // Ranks without ids start where the next one does.
-        let owner = |&id: &GlobalOrdinal| (self.starts.partition_point(|&start| start <= id) - 1, id);
-        let (ghosts, owned) = (used.iter().map(owner).collect::<Vec<_>>(), (own.end - own.start) as usize);
+        let ghosts: Vec<_> = used.iter().map(|&id| (self.owner(id), id)).collect();
+        let owned = (own.end - own.start) as usize;
         let of_owned = |id| own.contains(&id).then(|| (id - own.start) as LocalOrdinal);
         let map = map_of_ghosts(comm, self.total(), owned, &ghosts, &of_owned)?;
         Ok(Columns { first: own.start, ghosts: used, map })
@@ -80,15 +85,6 @@ impl Columns {
             Some(at) => at as LocalOrdinal,
             None => (owned + self.ghosts.partition_point(|&ghost| ghost < id)) as LocalOrdinal,
         }
-    }
-
-    /// Adds a row, groups of `width` columns, to a letter: number of groups, then their ids.
-    pub fn write(&self, row: &[LocalOrdinal], width: usize, letter: &mut Vec<u64>) -> Result<()> {
-        let groups = row.iter().step_by(width);
-        try_reserve("columns of rows", letter, 1 + groups.len())?;
-        letter.push(groups.len() as u64);
-        letter.extend(groups.map(|&column| self.id(column / width as LocalOrdinal)));
-        Ok(())
     }
 
     /// Returns the ids of the ghosts.

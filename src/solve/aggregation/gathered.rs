@@ -8,7 +8,7 @@
 use super::{Aggregate, NearNull};
 use crate::comm::{Communicator, Message, agree};
 use crate::solve::numbering::{Columns, to_all};
-use crate::space::{try_collect, try_push, try_with_capacity, try_zeroed};
+use crate::space::{try_collect, try_push, try_reserve, try_with_capacity, try_zeroed};
 use crate::sparse::{CrsGraph, CrsMatrix, MatrixOf};
 use crate::{GlobalOrdinal, LocalOrdinal, Result};
 use std::sync::Arc;
@@ -33,7 +33,12 @@ impl<S: Aggregate> Gathered<S> {
         let letter = || {
             let list = try_collect("rows", 0..own.graph().rows() as LocalOrdinal)?;
             let (mut letter, (_, rows)) = (Vec::new(), space.picked(own.graph(), &list)?);
-            (0..list.len()).try_for_each(|row| columns.write(rows.row(row), width, &mut letter))?;
+            for row in 0..rows.rows() {
+                let groups = rows.row(row).iter().step_by(width);
+                try_reserve("columns of rows", &mut letter, 1 + groups.len())?;
+                letter.push(groups.len() as u64);
+                letter.extend(groups.map(|&column| columns.id(column / width as LocalOrdinal)));
+            }
             Ok(letter)
         };
         let came = to_all(comm, agree(comm, letter())?)?;

@@ -42,8 +42,10 @@ impl<S: Aggregate> GhostRows<S> {
             sent().for_each(|rows| list.extend_from_slice(rows));
             space.picked(graph, &list)
         };
-        let (starts, picked) = agree(comm, list())?;
-        let came = comm.send_all(agree(comm, letters(rows, &picked, columns, width))?)?;
+        let sent = list().and_then(|(starts, picked)| sent(rows, (&starts, &picked), (columns, numbering, width)));
+        let (ids, places): (Vec<_>, Vec<_>) = agree(comm, sent)?.into_iter().unzip();
+        let letters = rows.neighbours().iter().map(|neighbour| neighbour.rank).zip(ids);
+        let came = comm.send_all(letters.filter(|(_, ids)| !ids.is_empty()).collect())?;
         let mut used = agree(comm, columns.ghosts())?;
         let found = ids_of_rows(rows, &came).and_then(|found| {
             try_reserve("ids of columns", &mut used, found.iter().map(|ids| ids.len()).sum())?;
@@ -53,7 +55,7 @@ impl<S: Aggregate> GhostRows<S> {
         let found = agree(comm, found)?;
         let all = numbering.columns(comm, used)?;
         let more = agree(comm, rows_of_ghosts(&found, &all, width))?;
-        let map = agree(comm, map_of_entries(rows, graph.nnz(), (&starts, &picked), &more))?;
+        let map = agree(comm, map_of_entries(rows, graph.nnz(), places, &more))?;
         let halo = agree(comm, links.halo(space, &map))?;
         let taken = || {
             let mut ghosts = try_with_capacity("ghosts", columns.map.ghost_count())?;
@@ -104,17 +106,31 @@ pub(super) fn extended<S: Aggregate>(
     Ok(made)
 }
 
-/// Rows for each neighbour: number of groups, then their ids.
-fn letters(rows: &Map, picked: &CrsGraph, columns: &Columns, width: usize) -> Result<Vec<Message>> {
-    let (mut letters, mut next) = (Vec::new(), 0..);
-    for Neighbour { rank, send, .. } in rows.neighbours().iter().filter(|neighbour| !neighbour.send.is_empty()) {
-        let mut letter = Vec::new();
+/// What each neighbour gets: number of groups and their ids, row by row, and the places of their entries. Groups are in the order in which the
+/// neighbour numbers them, so that its rows ascend: its own ones come first.
+fn sent(
+    rows: &Map,
+    (starts, picked): (&[RowOffset], &CrsGraph),
+    (columns, numbering, width): (&Columns, &Numbering, usize),
+) -> Result<Vec<(Vec<u64>, Vec<LocalOrdinal>)>> {
+    let (mut next, mut groups, wide) = (0.., Vec::new(), width as LocalOrdinal);
+    let of_neighbour = |Neighbour { rank, send, .. }: &Neighbour| {
+        let (mut ids, mut places) = (Vec::new(), Vec::new());
         for row in next.by_ref().take(send.len()) {
-            columns.write(picked.row(row), width, &mut letter)?;
+            let of_row = picked.row(row).iter().zip(starts[row] as LocalOrdinal..).step_by(width);
+            groups.clear();
+            try_reserve("columns of rows", &mut groups, picked.row(row).len() / width)?;
+            groups.extend(of_row.map(|(&column, at)| (columns.id(column / wide), at)));
+            groups.sort_unstable_by_key(|&(id, _)| (numbering.owner(id) != *rank, id));
+            try_reserve("columns of rows", &mut ids, 1 + groups.len())?;
+            try_reserve("entries to send", &mut places, width * groups.len())?;
+            ids.push(groups.len() as u64);
+            ids.extend(groups.iter().map(|group| group.0));
+            places.extend(groups.iter().flat_map(|&(_, at)| at..at + wide));
         }
-        letters.push((*rank, letter));
-    }
-    Ok(letters)
+        Ok((ids, places))
+    };
+    rows.neighbours().iter().map(of_neighbour).collect()
 }
 
 /// The ids of each ghost's row, in the order of the ghosts.
@@ -147,18 +163,11 @@ fn rows_of_ghosts(ghosts: &[&[GlobalOrdinal]], columns: &Columns, width: usize) 
 }
 
 /// The exchange of rows as one of entries: the `own` ones of own rows are owned.
-fn map_of_entries(rows: &Map, own: usize, (starts, picked): (&[RowOffset], &CrsGraph), more: &CrsGraph) -> Result<Map> {
-    let (mut neighbours, mut next) = (Vec::new(), 0..);
-    for Neighbour { rank, send, receive } in rows.neighbours() {
-        let sent = next.by_ref().take(send.len()).map(|row: usize| (starts[row], picked.row(row).len()));
-        let mut list = Vec::new();
-        for (start, len) in sent {
-            try_reserve("entries to send", &mut list, len)?;
-            list.extend((start..start + len as RowOffset).map(|at| at as LocalOrdinal));
-        }
-        let place = |row: LocalOrdinal| more.row_map()[row as usize - rows.owned_count()] as usize;
-        let [start, end] = [receive.start, receive.end].map(|row| local(own + place(row)));
-        neighbours.push(Neighbour { rank: *rank, send: list, receive: start?..end? });
-    }
-    Map::new(GlobalOrdinal::MAX, own, neighbours)
+fn map_of_entries(rows: &Map, own: usize, sent: Vec<Vec<LocalOrdinal>>, more: &CrsGraph) -> Result<Map> {
+    let place = |row: LocalOrdinal| local(own + more.row_map()[row as usize - rows.owned_count()] as usize);
+    let neighbour = |(Neighbour { rank, receive, .. }, send): (&Neighbour, _)| {
+        Ok(Neighbour { rank: *rank, send, receive: place(receive.start)?..place(receive.end)? })
+    };
+    let neighbours = rows.neighbours().iter().zip(sent).map(neighbour);
+    Map::new(GlobalOrdinal::MAX, own, neighbours.collect::<Result<_>>()?)
 }

@@ -101,10 +101,10 @@ fn solve(
 fn on(ranks: usize, edges: [usize; 3], dofs: usize, rows: &[BTreeMap<usize, f64>]) -> (usize, BTreeMap<u64, f64>) {
     let parts = on_ranks(ranks, |comm| {
         let (links, (matrix, ids)) = (Links::<Threads>::staged(comm), part(comm, edges, dofs, rows));
-        let vectors = near_null(edges, dofs, &ids);
-        let mut levels = SmoothedAggregation::new(&Serial, &links, (&matrix, ids.map()), vectors).unwrap();
+        let (space, vectors) = (Threads::new(1 + comm.rank() % 3).unwrap(), near_null(edges, dofs, &ids));
+        let mut levels = SmoothedAggregation::new(&space, &links, (&matrix, ids.map()), vectors).unwrap();
         assert!(levels.levels().1.count() >= 1);
-        solve(&Serial, &links, &mut levels, &matrix, &ids).unwrap()
+        solve(&space, &links, &mut levels, &matrix, &ids).unwrap()
     });
     (parts[0].0, parts.into_iter().flat_map(|part| part.1).collect())
 }
