@@ -108,7 +108,7 @@ impl<'a, S: Job> Problem<'a, S> {
         };
         let linear = agree(comm, linear)?;
         let mut problem = Problem {
-            preconditioner: Levels::new(&discrete, &linear, &mut marks)?,
+            preconditioner: Levels::new(&discrete, &mut marks)?,
             linear,
             discrete,
             halo,

@@ -173,7 +173,7 @@ impl<'a, S: Job> OnMesh<'a, S> {
 
 impl<'a, S: Job> Multigrid<'a, S> {
     /// Prepares all levels; `None` without a preconditioner. All ranks call it together.
-    pub fn new(fine: &Discrete<'a, S>, linear: &Linear<S>, marks: &mut Marks<S>) -> Result<Option<Self>> {
+    pub fn new(fine: &Discrete<'a, S>, marks: &mut Marks<S>) -> Result<Option<Self>> {
         let (space, ProblemInput { deck, links, mesh, coarse: meshes, .. }) = (fine.space, &fine.input);
         let smoothing = match deck.preconditioning() {
             Preconditioning::Jacobi => Smoothing::JACOBI,
@@ -186,13 +186,11 @@ impl<'a, S: Job> Multigrid<'a, S> {
         let pairs = all.iter().zip(*meshes);
         let coarse = pairs.map(|(finer, mesh)| OnMesh::new(fine, finer, mesh)).collect::<Result<Vec<_>>>()?;
         let mut levels: Vec<Level<S, GridMatrix<S::Memory>>> = Vec::new();
-        let matrices = [linear].into_iter().chain(coarse.iter().map(|coarse| &coarse.linear));
-        for (at, linear) in matrices.enumerate() {
+        for (at, on) in [fine].into_iter().chain(coarse.iter().map(|coarse| &coarse.discrete)).enumerate() {
             let below = meshes.get(at).map(|coarser| transfer(fine, all[at], coarser)).transpose()?;
             let above = levels.last().and_then(Level::transfer);
-            let on = coarse.get(at.wrapping_sub(1)).map_or(fine, |coarse| &coarse.discrete);
-            let level = linear.with_operator(on, false, |operator| Level::new(space, operator, above, below));
-            let mut level = agree(links.comm(), level)?;
+            let sizes = [on.map().owned_count(), on.map().local_count()];
+            let mut level = agree(links.comm(), Level::new(space, sizes, above, below))?;
             // With advection on the finest box, too: Lanczos' method needs a symmetric matrix, such as that of the coarser one without it.
             level.is_refined = meshes.get(at).is_some_and(|coarser| is_refined(all[at], coarser));
             levels.push(level);

@@ -179,7 +179,7 @@ fn prepared<R>(
     let discrete = Discrete::new(&Serial, input).unwrap();
     let mut marks = Vec::new();
     let mut linear = Linear::matrix(&discrete, graph, &mut marks).unwrap();
-    let mut multigrid = Multigrid::new(&discrete, &linear, &mut marks).unwrap().unwrap();
+    let mut multigrid = Multigrid::new(&discrete, &mut marks).unwrap().unwrap();
     let mut unknowns = discrete.start().unwrap();
     discrete.scatter_by_id(3, &mut unknowns).unwrap();
     unknowns.iter_mut().for_each(|u| *u = 1.5 + 0.5 * *u);

@@ -23,13 +23,13 @@ pub(super) enum Levels<'a, S: Job> {
 
 impl<'a, S: Job> Levels<'a, S> {
     /// Prepares what does not depend on the values of the matrix; `None` without a preconditioner. All ranks call it together.
-    pub fn new(fine: &Discrete<'a, S>, linear: &Linear<S>, marks: &mut Marks<S>) -> Result<Option<Self>> {
+    pub fn new(fine: &Discrete<'a, S>, marks: &mut Marks<S>) -> Result<Option<Self>> {
         match fine.input.deck.preconditioning() {
             Preconditioning::Algebraic => Ok(Some(Levels::Aggregates(Aggregates::new(fine)?))),
             sweeps @ (Preconditioning::GaussSeidel | Preconditioning::Cholesky) => {
                 Ok(Some(Levels::Sweeps(Triangular::new(sweeps))))
             }
-            _ => Ok(Multigrid::new(fine, linear, marks)?.map(Levels::Boxes)),
+            _ => Ok(Multigrid::new(fine, marks)?.map(Levels::Boxes)),
         }
     }
 

@@ -3,7 +3,7 @@
 use super::coarsening::{Coarsening, Coarser};
 use super::{Aggregate, NearNull};
 use crate::Result;
-use crate::comm::{Links, Map, agree};
+use crate::comm::{Links, Map, agree, same};
 use crate::solve::multigrid::{Chebyshev, largest_eigenvalue};
 use crate::solve::numbering::Numbering;
 use crate::solve::{DistributedMatrix, DistributedOperator, Level, Smoothing, Transfer};
@@ -14,15 +14,6 @@ use crate::sparse::MatrixOf;
 pub(super) const FEW: u64 = 400;
 /// Most unknowns of a coarse level, of those of the finer one, in percent; with more, the finer one is the last.
 const LARGEST: u64 = 80;
-
-/// How [`Setup::extend`] ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Last {
-    /// With the last level.
-    Complete,
-    /// Before the first replicated level, whose rows are on every rank.
-    Replicated,
-}
 
 /// The levels so far.
 pub(super) struct Setup<S: Aggregate> {
@@ -40,8 +31,8 @@ impl<S: Aggregate> Setup<S> {
         Setup { levels: Vec::new(), coarsenings: Vec::new(), coarse: Vec::new(), map, near_null }
     }
 
-    /// Adds the levels that the ranks of `on` share. Collective on these.
-    pub fn extend(&mut self, space: &S, on: &Links<'_, S>, matrix: &MatrixOf<S>) -> Result<Last> {
+    /// Adds all levels: those that the ranks of `on` share, then the replicated ones. Collective on these.
+    pub fn extend(&mut self, space: &S, on: &Links<'_, S>, matrix: &MatrixOf<S>) -> Result<()> {
         let comm = on.comm();
         loop {
             let a = self.coarse.last().map_or(matrix, DistributedMatrix::matrix);
@@ -60,22 +51,26 @@ impl<S: Aggregate> Setup<S> {
             };
             let finer = self.levels.last().and_then(Level::transfer);
             let Some(coarser) = coarser else {
-                let level = Level::of_sizes(space, [rows, columns], finer, None);
+                let level = Level::new(space, [rows, columns], finer, None);
                 // The last of several levels is inverted.
                 let smoother = self.levels.is_empty().then(|| smoother(largest));
                 self.levels.push(with(agree(comm, level)?, inverse, smoother));
-                return Ok(Last::Complete);
+                return Ok(());
             };
             let Coarser { mut coarsening, transfer, coarse: (mut below, map), near_null, is_replicated } = coarser;
             coarsening.refill(space, comm, factors(a, &transfer), &mut below)?;
-            let level = Level::of_sizes(space, [rows, columns], finer, Some(transfer));
+            let level = Level::new(space, [rows, columns], finer, Some(transfer));
             self.levels.push(with(agree(comm, level)?, inverse, Some(smoother(largest))));
             let sharing = if is_replicated { on.alone() } else { on };
             self.coarse.push(agree(comm, DistributedMatrix::new(space, sharing, (below, &map)))?);
             self.coarsenings.push(coarsening);
             (self.map, self.near_null) = (map, near_null);
             if is_replicated {
-                return Ok(Last::Replicated);
+                // Each rank makes the smaller levels without messages; all have to find the same.
+                let shared = self.levels.len();
+                agree(comm, self.extend(space, on.alone(), matrix))?;
+                let rows: Vec<usize> = self.levels[shared..].iter().map(Level::rows).collect();
+                return same(comm, &[("rows of the small levels of aggregates".into(), format!("{rows:?}"))]);
             }
         }
     }
@@ -105,7 +100,7 @@ pub(super) fn spectrum<S: Aggregate>(
     let (comm, rows) = (links.comm(), a.graph().rows());
     let first = Numbering::new(comm, rows)?.first();
     let made = || {
-        let mut level: Level<S> = Level::of_sizes(space, [rows, a.graph().columns()], None, None)?;
+        let mut level: Level<S> = Level::new(space, [rows, a.graph().columns()], None, None)?;
         space.invert_diagonal(a, S::Memory::slice_mut(&mut level.inverse))?;
         space.random_start(first, S::Memory::slice_mut(&mut level.x))?;
         Ok(level)

@@ -1,9 +1,9 @@
 //! The levels of smoothed aggregation: made once for a graph, refilled for other values.
 
 use super::coarsening::Coarsening;
-use super::setup::{FEW, Last, Setup, factors};
+use super::setup::{FEW, Setup, factors};
 use super::{Aggregate, NearNull};
-use crate::comm::{Links, Map, agree, same};
+use crate::comm::{Links, Map, agree};
 use crate::error::check_length;
 use crate::solve::multigrid::MOST_GATHERED;
 use crate::solve::{Cycle, DistributedMatrix, Hierarchy, Level, Smoothing, gathers};
@@ -94,13 +94,7 @@ impl<S: Aggregate> SmoothedAggregation<S> {
         let comm = links.comm();
         let taken = check(matrix, map, &near_null).and_then(|()| near_null.taken(space));
         let mut setup = Setup::new(map.clone(), agree(comm, taken)?);
-        // The ranks share large levels. Each rank makes the smaller ones without messages; all have to find the same.
-        if setup.extend(space, links, matrix)? == Last::Replicated {
-            let shared = setup.levels.len();
-            agree(comm, setup.extend(space, links.alone(), matrix))?;
-            let rows: Vec<usize> = setup.levels[shared..].iter().map(Level::rows).collect();
-            same(comm, &[("rows of the small levels of aggregates".into(), format!("{rows:?}"))])?;
-        }
+        setup.extend(space, links, matrix)?;
         let Setup { levels, coarsenings, coarse, map, .. } = setup;
         let rows = map.owned_count();
         let hierarchy = agree(comm, Hierarchy::new(space, links, levels, rows, Smoothing::FOR_AGGREGATES))?;

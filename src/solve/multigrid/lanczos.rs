@@ -116,7 +116,7 @@ mod tests {
             let values = pairs.iter().map(|(row, column)| if row == column { 4.0 } else { -2.0 }).collect();
             let graph = std::sync::Arc::new(CrsGraph::new(row_map, entries, n).unwrap());
             let a = CrsMatrix::new(graph, values).unwrap();
-            let mut level: Level<crate::space::Threads> = Level::of_sizes(&Serial, [n, n], None, None).unwrap();
+            let mut level: Level<crate::space::Threads> = Level::new(&Serial, [n, n], None, None).unwrap();
             level.inverse.fill(0.25);
             (0..n).for_each(|at| level.x[at] = ((at * at + 1) as f64).sin());
             let found = largest_eigenvalue(&Serial, &Links::staged(&Solo), &a, &mut level).unwrap();

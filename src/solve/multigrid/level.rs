@@ -45,21 +45,11 @@ impl<S: Staging + Spmv, A: Operator<S>> Level<S, A> {
         40 * rows
     }
 
-    /// Allocates a level for its operator; `finer` is the transfer of the next finer level, if there is one.
+    /// Allocates a level for an operator of so many rows and columns; `finer` is the transfer of the next finer level, if there is one.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) where the memory cannot be had.
     pub fn new(
-        space: &S,
-        operator: &dyn Operator<S>,
-        finer: Option<&Transfer<S, A>>,
-        coarser: Option<Transfer<S, A>>,
-    ) -> Result<Self> {
-        Self::of_sizes(space, [operator.rows(), operator.columns()], finer, coarser)
-    }
-
-    /// Allocates a level for an operator of so many rows and columns.
-    pub(in crate::solve) fn of_sizes(
         space: &S,
         [rows, columns]: [usize; 2],
         finer: Option<&Transfer<S, A>>,
