@@ -38,6 +38,7 @@ mod value;
 
 #[cfg(feature = "cuda")]
 pub(crate) use algebra::ByColumn;
+pub(crate) use algebra::graph_by_rows;
 pub use algebra::{MatrixAlgebra, Spgemm};
 pub use crs_graph::{CrsGraph, GraphOf};
 pub use crs_matrix::{CrsMatrix, MatrixOf};

@@ -3,70 +3,39 @@
 //! A thread marks the columns of its current row in a table with an item per column of B; the same table finds the places of sums.
 
 use super::MatrixAlgebra;
+use super::by_rows::{TASKS, graph_by_rows};
 use super::transpose::transpose;
-use crate::space::{Threads, even_bounds, offsets, split_at, try_push, try_reserve, try_with_capacity, try_zeroed};
+use crate::space::{Threads, even_bounds, split_at, try_push, try_reserve, try_zeroed};
 use crate::sparse::{CrsGraph, CrsMatrix};
 use crate::{Error, LocalOrdinal, Result};
 use rayon::prelude::*;
 
-/// Tasks per thread: rows differ in cost.
-const TASKS: usize = 8;
-
-/// Rows of one task.
-#[derive(Default)]
-struct Rows {
-    lengths: Vec<u32>,
-    groups: Vec<LocalOrdinal>,
-}
-
 impl MatrixAlgebra for Threads {
     fn product_graph(&self, a: &CrsGraph, b: &CrsGraph, width: usize) -> Result<CrsGraph> {
-        let space = self;
         check_groups(b, width)?;
-        let groups = b.columns().div_ceil(width);
-        let bounds = even_bounds(a.rows(), TASKS * space.concurrency(), 1);
-        let mut tasks: Vec<Rows> = (1..bounds.len()).map(|_| Rows::default()).collect();
-        space.try_for_each(tasks.par_iter_mut().zip(bounds.par_windows(2)), |(task, ends)| {
-            let mut seen = try_zeroed::<u32>("marks of columns", groups)?;
-            try_reserve("lengths of rows", &mut task.lengths, ends[1] - ends[0])?;
-            let mut before = 0..0;
-            for row in ends[0]..ends[1] {
-                let (first, stamp) = (task.groups.len(), (row - ends[0] + 1) as u32);
-                // Rows of one node have the same columns.
-                if row > ends[0] && a.row(row) == a.row(row - 1) {
-                    try_reserve("columns of a product", &mut task.groups, before.len())?;
-                    task.groups.extend_from_within(before.clone());
-                    before = first..task.groups.len();
-                    task.lengths.push((before.len() * width) as u32);
-                    continue;
-                }
+        // Marks of groups with the number of the row that was found last, and where its groups begin.
+        let state = || Ok((try_zeroed::<u32>("marks of columns", b.columns().div_ceil(width))?, 0, 0));
+        graph_by_rows(self, [a.rows(), b.columns()], width, state, |(seen, stamp, last), row, found| {
+            let first = found.len();
+            // Rows of one node have the same columns.
+            if *stamp > 0 && a.row(row) == a.row(row - 1) {
+                try_reserve("columns of a product", found, first - *last)?;
+                found.extend_from_within(*last..);
+            } else {
+                *stamp += 1;
                 for &column in a.row(row) {
                     for group in b.row(column as usize).iter().step_by(width).map(|&column| column as usize / width) {
-                        if seen[group] != stamp {
-                            seen[group] = stamp;
-                            try_push("columns of a product", &mut task.groups, group as LocalOrdinal)?;
+                        if seen[group] != *stamp {
+                            seen[group] = *stamp;
+                            try_push("columns of a product", found, group as LocalOrdinal)?;
                         }
                     }
                 }
-                let found = &mut task.groups[first..];
-                found.sort_unstable();
-                task.lengths.push((found.len() * width) as u32);
-                before = first..task.groups.len();
+                found[first..].sort_unstable();
             }
+            *last = first;
             Ok(())
-        })?;
-        let mut lengths = try_with_capacity("lengths of rows", a.rows())?;
-        tasks.iter().for_each(|task| lengths.extend_from_slice(&task.lengths));
-        let row_map = offsets(space, &lengths)?;
-        let mut entries = try_zeroed::<LocalOrdinal>("columns of a product", row_map[a.rows()] as usize)?;
-        let pieces = split_at(&mut entries, bounds.iter().map(|&row| row_map[row] as usize));
-        space.for_each(pieces.into_par_iter().zip(&tasks), |(piece, task)| {
-            for (out, &group) in piece.chunks_exact_mut(width).zip(&task.groups) {
-                let first = group * width as LocalOrdinal;
-                out.iter_mut().zip(first..).for_each(|(out, column)| *out = column);
-            }
-        });
-        Ok(CrsGraph::trusted(row_map, entries, b.columns()))
+        })
     }
 
     fn product_values(&self, graph: &CrsGraph, [a, b]: [&CrsMatrix; 2], width: usize, c: &mut [f64]) -> Result<()> {

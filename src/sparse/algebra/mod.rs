@@ -10,6 +10,7 @@
 //! Columns of B may come in groups of `width`, as those of a prolongator with several coarse unknowns per aggregate: the plan then looks
 //! for groups, and sums add whole groups.
 
+mod by_rows;
 #[cfg(feature = "cuda")]
 mod cuda;
 mod host;
@@ -17,6 +18,7 @@ mod host;
 mod tests;
 mod transpose;
 
+pub(crate) use by_rows::graph_by_rows;
 #[cfg(feature = "cuda")]
 pub(crate) use cuda::ByColumn;
 
