@@ -10,6 +10,7 @@ KERNEL cg_begin(double tolerance, double absolute, double limit, u32 slot, doubl
     scalars[TARGET] = absolute > 0 ? fmax(tolerance * rhs, absolute) : tolerance * rhs;
     scalars[LIMIT] = limit;
     scalars[COUNT] = 0;
+    scalars[US] = scalars[PS] = scalars[UPDATES] = scalars[FRESH] = 0;
     scalars[STATE] = !isfinite(rhs) ? NOT_FINITE : fmax(square, absolute * absolute) < SMALLEST_SQUARE ? UNDERFLOW_REACHED : 0;
 }
 

@@ -1,6 +1,8 @@
 // Scalars and states of a CG solve: slots as in CgSlot, states as in CgState (src/solve/krylov/cg/state.rs).
 
 constexpr int PQ = 2, TARGET = 3, LIMIT = 4, COUNT = 5, STATE = 6, RHS = 7;
+// Those of single-reduction CG that a solve begins with, as in FusedSlot.
+constexpr int US = 13, PS = 14, UPDATES = 15, FRESH = 16;
 constexpr double CONVERGED = 1, BREAKDOWN = 2, NOT_FINITE = 3, LIMIT_REACHED = 4, UNDERFLOW_REACHED = 5;
 // The smallest normal number. A sum of squares below it says nothing about a norm.
 constexpr double SMALLEST_SQUARE = 2.2250738585072014e-308;

@@ -5,15 +5,12 @@
 // all of them update or none does. It does nothing once scalars[STATE] is not 0.
 
 // Slots as in FusedSlot.
-constexpr int GAMMA = 10, RR = 11, DELTA = 12, US = 13, PS = 14, UPDATES = 15, FRESH = 16, GAMMA_BEFORE = 17, ALPHA_BEFORE = 18;
+constexpr int GAMMA = 10, RR = 11, DELTA = 12, GAMMA_BEFORE = 17, ALPHA_BEFORE = 18;
 constexpr double DRIFTED = 6;
 constexpr u32 SCALARS = 20;
 // Blocks per multiprocessor: as many as leave a thread the registers for all loads of a pair beside the scalars. As in
 // src/solve/krylov/cg/cuda.rs.
 constexpr int SINGLE_BLOCKS = 4;
-
-// No update is done; p and s are 0.
-KERNEL fused_begin(double* scalars) { scalars[US] = scalars[PS] = scalars[UPDATES] = scalars[FRESH] = 0; }
 
 // s = A p was computed after the updates done so far.
 KERNEL fused_refresh(u32 resume, double* scalars) {

@@ -1,7 +1,7 @@
 //! The updates of single-reduction CG against plain loops, on any space: whole numbers, so that sums are exact.
 
 use minifenl::blas::Reductions;
-use minifenl::solve::{CgSlot, CgState, CgSteps, FusedSlot, SingleVectors};
+use minifenl::solve::{CgParams, CgSlot, CgState, CgSteps, FusedSlot, SingleVectors};
 use minifenl::space::{Array, MemorySpace};
 
 /// The vectors of an update by name.
@@ -36,7 +36,7 @@ impl Case {
     /// Does the update in a space; `v` and the scalars are those after it.
     fn update<S: CgSteps>(self, space: &S, v: &mut [Vec<f64>; 6], scalars: &mut Vec<f64>) {
         let n = v[0].len();
-        let mut sums = Reductions::new(space, n, FusedSlot::LEN).unwrap();
+        let mut sums = Reductions::new(space, n, CgSlot::LEN).unwrap();
         (sums.scalars, sums.stop) = (space.upload(scalars).unwrap(), Some(CgSlot::STATE));
         // Ghosts behind the items are neither read nor written.
         let there = |x: &Vec<f64>| space.upload(&[&x[..], &[f64::NAN; 3]].concat()).unwrap();
@@ -54,7 +54,7 @@ impl Case {
 
 /// Scalars of an iteration after three updates, from which alpha = 3 and beta = 1/2 follow.
 fn scalars(is_fresh: bool) -> Vec<f64> {
-    let mut scalars = vec![0.0; FusedSlot::LEN];
+    let mut scalars = vec![0.0; CgSlot::LEN];
     (scalars[CgSlot::LIMIT], scalars[CgSlot::RHS], scalars[CgSlot::TARGET]) = (9.0, 1.0, 0.5);
     (scalars[FusedSlot::RR], scalars[FusedSlot::GAMMA], scalars[FusedSlot::UPDATES]) = (24.0, 24.0, 3.0);
     // With s just computed, alpha and gamma of the update before are of no use.
@@ -109,17 +109,17 @@ pub fn equal_plain_loops<S: CgSteps>(space: &S, n: usize) {
             }
         }
     }
-    let mut sums = Reductions::new(space, n, FusedSlot::LEN).unwrap();
+    let mut sums = Reductions::new(space, n, CgSlot::LEN).unwrap();
     let scalar = |sums: &Reductions<S>, slot: usize| space.download(&sums.scalars).unwrap()[slot];
-    sums.scalars = space.upload(&[6.0; FusedSlot::LEN]).unwrap();
+    sums.scalars = space.upload(&[6.0; CgSlot::LEN]).unwrap();
     space.fused_refresh(false, &mut sums).unwrap();
     assert_eq!((scalar(&sums, CgSlot::STATE), scalar(&sums, FusedSlot::FRESH)), (6.0, 6.0));
-    sums.scalars = space.upload(&(0..FusedSlot::LEN).map(|slot| slot as f64).collect::<Vec<_>>()).unwrap();
+    sums.scalars = space.upload(&(0..CgSlot::LEN).map(|slot| slot as f64).collect::<Vec<_>>()).unwrap();
     space.fused_refresh(false, &mut sums).unwrap();
     assert_eq!((scalar(&sums, CgSlot::STATE), scalar(&sums, FusedSlot::FRESH)), (6.0, 16.0), "the state is set");
     space.fused_refresh(true, &mut sums).unwrap();
     assert_eq!((scalar(&sums, CgSlot::STATE), scalar(&sums, FusedSlot::FRESH)), (0.0, 15.0));
-    space.fused_begin(&mut sums).unwrap();
+    space.cg_begin(CgParams::new(0.5, 4), 0, &mut sums).unwrap();
     let cleared = [FusedSlot::US, FusedSlot::PS, FusedSlot::UPDATES, FusedSlot::FRESH].map(|slot| scalar(&sums, slot));
     assert_eq!((cleared, scalar(&sums, CgSlot::LIMIT)), ([0.0; 4], 4.0));
 }

@@ -1,6 +1,6 @@
 //! CG steps on a GPU: launches of `kernels/cg.cu` and `kernels/cg_fused.cu`.
 
-use super::{CgDirection, CgParams, CgSlot, CgStep, CgSteps, FusedSlot, SingleLaunch, SingleVectors};
+use super::{CgDirection, CgParams, CgSlot, CgStep, CgSteps, SingleLaunch, SingleVectors};
 use crate::Result;
 use crate::blas::{Reductions, enough};
 use crate::solve::kernel_files::{CG, CG_FUSED};
@@ -64,20 +64,15 @@ impl CgSteps for Cuda {
         self.launch(&CG, "cg_direction", self.walk(n), arguments)
     }
 
-    fn fused_begin(&self, sums: &mut Reductions<Cuda>) -> Result<()> {
-        sums.check("fused_begin", FusedSlot::LEN - 1)?;
-        self.launch(&CG_FUSED, "fused_begin", Grid::new(1, 1), arguments![&mut sums.scalars])
-    }
-
     fn fused_refresh(&self, resume: bool, sums: &mut Reductions<Cuda>) -> Result<()> {
-        sums.check("fused_refresh", FusedSlot::LEN - 1)?;
+        sums.check("fused_refresh", CgSlot::LEN - 1)?;
         self.launch(&CG_FUSED, "fused_refresh", Grid::new(1, 1), arguments![u32::from(resume), &mut sums.scalars])
     }
 
     fn single_step(&self, n: usize, vectors: SingleVectors<'_, Cuda>, sums: &mut Reductions<Cuda>) -> Result<()> {
         let SingleVectors { u, w, p, s, x, r } = vectors;
         enough("single_step", &[("w", w), ("p", p), ("s", s), ("x", x), ("r", r)], n)?;
-        sums.check("single_step", FusedSlot::LEN - 1)?;
+        sums.check("single_step", CgSlot::LEN - 1)?;
         let (grid, ticket) = (walk(self, n), self.ticket());
         let Reductions { partials, scalars, .. } = sums;
         let Some(u) = u else {

@@ -21,7 +21,8 @@ impl CgSteps for Threads {
         scalars[Slot::RHS] = rhs;
         scalars[Slot::TARGET] = params.target(rhs);
         scalars[Slot::LIMIT] = params.max_iterations as f64;
-        scalars[Slot::COUNT] = 0.0;
+        let zero = [Slot::COUNT, Fused::US, Fused::PS, Fused::UPDATES, Fused::FRESH];
+        zero.into_iter().for_each(|slot| scalars[slot] = 0.0);
         let state = match () {
             () if !rhs.is_finite() => CgState::NotFinite,
             () if square.max(params.absolute.powi(2)) < f64::MIN_POSITIVE => CgState::Underflow,
@@ -80,14 +81,8 @@ impl CgSteps for Threads {
         Ok(())
     }
 
-    fn fused_begin(&self, sums: &mut Reductions<Threads>) -> Result<()> {
-        let scalars = first_mut("fused_begin", "scalars", &mut sums.scalars, Fused::LEN)?;
-        [Fused::US, Fused::PS, Fused::UPDATES, Fused::FRESH].into_iter().for_each(|slot| scalars[slot] = 0.0);
-        Ok(())
-    }
-
     fn fused_refresh(&self, resume: bool, sums: &mut Reductions<Threads>) -> Result<()> {
-        let scalars = first_mut("fused_refresh", "scalars", &mut sums.scalars, Fused::LEN)?;
+        let scalars = first_mut("fused_refresh", "scalars", &mut sums.scalars, Slot::LEN)?;
         if resume {
             set_state(scalars, CgState::Running);
         }
@@ -99,24 +94,18 @@ impl CgSteps for Threads {
 
     fn single_step(&self, n: usize, vectors: SingleVectors<'_, Threads>, sums: &mut Reductions<Threads>) -> Result<()> {
         const NAME: &str = "single_step";
-        let SingleVectors { u, w, p, s, x, r } = vectors;
-        let scalars = first_mut(NAME, "scalars", &mut sums.scalars, Fused::LEN)?;
+        let SingleVectors { u, w: given, p, s, x, r } = vectors;
+        let scalars = first_mut(NAME, "scalars", &mut sums.scalars, Slot::LEN)?;
         let Some((alpha, beta)) = single_scalars(Fused::gamma(u.is_none()), scalars) else { return Ok(()) };
-        let (w, p, s) = (blocks(NAME, "w", w, n)?, blocks_mut(NAME, "p", p, n)?, blocks_mut(NAME, "s", s, n)?);
+        let (w, p, s) = (blocks(NAME, "w", given, n)?, blocks_mut(NAME, "p", p, n)?, blocks_mut(NAME, "s", s, n)?);
         let (x, r) = (blocks_mut(NAME, "x", x, n)?, blocks_mut(NAME, "r", r, n)?);
         let partials = first_mut(NAME, "partials", &mut sums.partials, Threads::partials(n))?;
-        let partials_of = partials.par_iter_mut();
-        match u {
-            None => self.for_each((p, s, x, r, w, partials_of).into_par_iter(), |(p, s, x, r, w, partial)| {
-                *partial = single_block([alpha, beta], None, w, [p, s, x, r]);
-            }),
-            Some(u) => {
-                let u = blocks(NAME, "u", u, n)?;
-                self.for_each((u, p, s, x, r, w, partials_of).into_par_iter(), |(u, p, s, x, r, w, partial)| {
-                    *partial = single_block([alpha, beta], Some(u), w, [p, s, x, r]);
-                });
-            }
-        }
+        // Without a preconditioner nothing is read of u's place.
+        let of_u = blocks(NAME, "u", u.unwrap_or(given), n)?;
+        let items = (of_u, p, s, x, r, w, partials.par_iter_mut()).into_par_iter();
+        self.for_each(items, |(of_u, p, s, x, r, w, partial)| {
+            *partial = single_block([alpha, beta], u.map(|_| of_u), w, [p, s, x, r]);
+        });
         total(NAME, partials, Fused::RR, scalars)
     }
 }

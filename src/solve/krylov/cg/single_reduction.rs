@@ -23,10 +23,9 @@ impl<S: CgSteps> Solve<'_, S> {
     pub(super) fn single_start(&mut self) -> Result<()> {
         self.work.sums.stop = Some(CgSlot::STATE);
         self.residual()?;
-        let Parts { p, s, sums, .. } = self.work.parts();
+        let Parts { p, s, .. } = self.work.parts();
         self.space.fill(self.n, 0.0, p)?;
         self.space.fill(self.n, 0.0, s)?;
-        self.space.fused_begin(sums)?;
         self.single_again()
     }
 

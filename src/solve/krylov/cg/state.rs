@@ -31,8 +31,8 @@ impl CgSlot {
     pub const RHS: usize = 7;
     /// r.z before and after an iteration of preconditioned CG; the two slots alternate.
     pub const RZ: [usize; 2] = [8, 9];
-    /// Number of scalars.
-    pub const LEN: usize = 10;
+    /// Number of scalars, with those of [`FusedSlot`]; no variant reads scalar 19.
+    pub const LEN: usize = 20;
 }
 
 /// State of a CG solve.
@@ -129,8 +129,6 @@ impl FusedSlot {
     pub const GAMMA_BEFORE: usize = 17;
     /// alpha of the last update.
     pub const ALPHA_BEFORE: usize = 18;
-    /// Number of scalars; no variant reads scalar 19.
-    pub const LEN: usize = 20;
 
     /// The sums of an iteration, which one message carries.
     pub const fn sums(is_identity: bool) -> Range<usize> {
@@ -182,8 +180,8 @@ pub trait CgSteps: Formats {
         Ok(None)
     }
 
-    /// Computes norm and target from `scalars[slot]` = b.b, and sets count and state to 0. The state is set at once if b.b is not
-    /// finite, or below the normal numbers while the square of the absolute tolerance is, too.
+    /// Computes norm and target from `scalars[slot]` = b.b, and sets count and state to 0; for single-reduction CG no update is done, and
+    /// the vectors p and s, which are 0, are fresh. The state is set at once if b.b is not finite, or below the normal numbers while the square of the absolute tolerance is, too.
     ///
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) for short arrays, here and below.
@@ -208,13 +206,6 @@ pub trait CgSteps: Formats {
     /// # Errors
     /// As [`cg_begin`](Self::cg_begin).
     fn cg_direction(&self, n: usize, direction: CgDirection<'_, Self>, sums: &mut Reductions<Self>) -> Result<()>;
-
-    /// Sets the scalars of single-reduction CG whose p and s are 0: no update is done, and the vectors are fresh. `sums.scalars` is at least
-    /// [`FusedSlot::LEN`](super::FusedSlot::LEN) long, here and below.
-    ///
-    /// # Errors
-    /// As [`cg_begin`](Self::cg_begin).
-    fn fused_begin(&self, sums: &mut Reductions<Self>) -> Result<()>;
 
     /// Marks s as computed from p after the updates done so far. With `resume` it first lets the iteration continue whatever its
     /// state; without, it does nothing unless the iteration continues.

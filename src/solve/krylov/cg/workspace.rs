@@ -1,6 +1,6 @@
 //! Memory and system of a CG solve.
 
-use super::{CgSlot, CgSteps, CgVariant, FusedSlot};
+use super::{CgSlot, CgSteps, CgVariant};
 use crate::Result;
 use crate::blas::Reductions;
 use crate::solve::krylov::SolveInfo;
@@ -49,7 +49,6 @@ impl<S: CgSteps> CgWorkspace<S> {
             CgVariant::Classic => [rows, 0],
             CgVariant::SingleReduction => [columns, rows],
         };
-        let slots = if variant == CgVariant::Classic { CgSlot::LEN } else { FusedSlot::LEN };
         Ok(CgWorkspace {
             variant,
             p: space.zeros(columns)?,
@@ -58,7 +57,7 @@ impl<S: CgSteps> CgWorkspace<S> {
             s: space.zeros(s)?,
             z: space.zeros(0)?,
             z_len: 0,
-            sums: Reductions::new(space, rows, slots)?,
+            sums: Reductions::new(space, rows, CgSlot::LEN)?,
             stopped: None,
         })
     }
