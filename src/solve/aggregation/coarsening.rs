@@ -35,7 +35,7 @@ pub(super) struct Coarsening<S: Aggregate> {
     /// Coarse rows without a fine one: 1 on the diagonal leaves the matrix definite.
     empty: Array<S, LocalOrdinal>,
     /// This rank's rows of A', where every rank has the whole.
-    gathered: Option<Gathered<S>>,
+    pub gathered: Option<Gathered<S>>,
 }
 
 /// A matrix, and the map of its columns.
@@ -46,8 +46,6 @@ pub(super) struct Coarser<S: Aggregate> {
     pub coarsening: Coarsening<S>,
     /// P and R.
     pub transfer: Transfer<S>,
-    /// Whether every rank has all of A'.
-    pub is_replicated: bool,
     /// A', without values.
     pub coarse: Mapped<S>,
     pub near_null: NearNull<S::Memory>,
@@ -62,13 +60,9 @@ impl<S: Aggregate> Coarsening<S> {
         near_null: &NearNull<S::Memory>,
         (inverse, largest): (&Array<S, f64>, f64),
     ) -> Result<Coarser<S>> {
-        let (comm, width) = (links.comm(), near_null.count());
-        let cut = || {
-            let nodes = space.nodes(a, near_null.dofs())?;
-            let (of_node, count) = space.aggregates(&nodes, a.graph(), near_null.dofs())?;
-            Ok((space.tentative(near_null, &of_node, count, &nodes.is_fixed)?, count))
-        };
-        let (Tentative { prolongator: p0, near_null, empty }, count) = agree(comm, cut())?;
+        let (comm, width) = (links.comm(), near_null.count);
+        let Tentative { prolongator: p0, near_null, empty } = agree(comm, space.tentative(a, near_null))?;
+        let count = p0.graph().columns() / width;
         let numbering = Numbering::new(comm, count)?;
         let own = numbering.columns(comm, Vec::new())?;
         let (p0_rows, columns) = GhostRows::of(space, links, map, &p0, (&own, &numbering, width))?;
@@ -91,16 +85,16 @@ impl<S: Aggregate> Coarsening<S> {
         let (r_a_p, coarse, of_p, empty) = agree(comm, planned())?;
         let mut coarsening = Coarsening { prolongator, products, a_p, r_a_p, empty, gathered: None };
         let unknowns = coarse.1.global_count();
+        let entries = p.graph().nnz() + r.graph().nnz();
         if comm.size() == 1 || !gathers(unknowns, comm.size()) {
-            let entries = p.graph().nnz() + r.graph().nnz();
             let [prolongation, restriction] =
                 [(p, &of_p), (r, map)].map(|rows| agree(comm, DistributedMatrix::new(space, links, rows)));
             let transfer = Transfer { prolongation: prolongation?, restriction: restriction?, entries };
-            return Ok(Coarser { coarsening, transfer, is_replicated: false, coarse, near_null });
+            return Ok(Coarser { coarsening, transfer, coarse, near_null });
         }
         let (unknowns, first) = (unknowns as usize, numbering.first() * width as u64);
-        let entries = p.graph().nnz() + r.graph().nnz();
-        let used = with_entries(space, &r);
+        // Each aggregate has rows of P.
+        let used = try_collect("rows of a restriction", 0..r.graph().rows() as LocalOrdinal);
         let restriction = DistributedMatrix::gathered(space, links, (r, map), (first, unknowns), used)?;
         let map = agree(comm, Map::new(unknowns as u64, unknowns, Vec::new()))?;
         let prolongation = with_global_columns(space, &p, (&columns, width), unknowns)
@@ -109,7 +103,7 @@ impl<S: Aggregate> Coarsening<S> {
         let (own, whole) = Gathered::plan(space, comm, coarse.0, (&all, width))?;
         coarsening.gathered = Some(own);
         let near_null = gathered_vectors(space, comm, &near_null)?;
-        Ok(Coarser { coarsening, transfer, is_replicated: true, coarse: (whole, map), near_null })
+        Ok(Coarser { coarsening, transfer, coarse: (whole, map), near_null })
     }
 
     /// Computes the coarse matrix of a fine one on the graph of the plan, with P and R: 2 flops per pair of entries in both products.
@@ -141,13 +135,6 @@ fn first_rows<S: Aggregate>(space: &S, matrix: MatrixOf<S>, rows: usize) -> Resu
     let kept = space.picked(graph, &[rows as LocalOrdinal])?.0[0] as usize;
     let extension = Extension { rows, kept, columns, owned: columns, width: 1, ghosts: Vec::new(), more };
     extended(space, graph, Some(matrix.values()), extension)
-}
-
-/// Lists the rows with entries.
-fn with_entries<S: Aggregate>(space: &S, matrix: &MatrixOf<S>) -> Result<Vec<LocalOrdinal>> {
-    let row_map = space.download(matrix.graph().row_map())?;
-    let rows = row_map.windows(2).zip(0..).filter(|(ends, _)| ends[0] < ends[1]);
-    Ok(rows.map(|(_, row)| row).collect())
 }
 
 /// Renumbers the columns of P, groups of `width` unknowns, by their global ids.

@@ -1,6 +1,5 @@
 //! Aggregation on a GPU: launches of `kernels/aggregation.cu`.
 
-use super::nodes::Nodes;
 use super::rows::Extension;
 use super::tentative::{DEPENDENT, Tentative};
 use super::{Aggregate, NearNull, STRONG};
@@ -42,10 +41,9 @@ impl Cuda {
         self.launch(&ROOTS, "mark_roots", Grid::new(resident.min(all.blocks as usize), THREADS), rest)?;
         Ok((mark, state))
     }
-}
 
-impl Aggregate for Cuda {
-    fn nodes(&self, a: &MatrixOf<Cuda>, dofs: usize) -> Result<Nodes<CudaMemory>> {
+    /// Returns the aggregate of each node, 2^32 - 1 for nodes that depend on no other one, the number of aggregates, and whether rows are fixed.
+    fn aggregates(&self, a: &MatrixOf<Cuda>, dofs: usize) -> Result<(CudaArray<u32>, usize, CudaArray<u8>)> {
         let (graph, values, limit) = (a.graph(), a.values(), STRONG.powi(4));
         let (map, entries, nodes) = (graph.row_map(), graph.entries(), graph.rows() / dofs);
         let (n, wide) = (nodes as u64, dofs as u32);
@@ -62,47 +60,33 @@ impl Aggregate for Cuda {
         let arguments = arguments![n, wide, map, entries, values, limit, &norms, &offsets.offsets, &mut strong];
         launch(self, "strong_fill", nodes * WARP, arguments)?;
         let strong = CrsGraph::from_parts(nodes, nodes, offsets.total, offsets.offsets, strong);
-        Ok(Nodes { strong, is_coupled, is_fixed })
-    }
-
-    fn aggregates(
-        &self,
-        nodes: &Nodes<CudaMemory>,
-        graph: &GraphOf<Cuda>,
-        dofs: usize,
-    ) -> Result<(CudaArray<u32>, usize)> {
-        let (strong, count) = (&nodes.strong, nodes.strong.rows());
-        let (map, entries, n) = (strong.row_map(), strong.entries(), count as u64);
-        let (mark, state) = self.roots(strong)?;
-        let (mut roots, mut alone) = (self.unfilled::<u32>(count)?, self.unfilled::<u32>(count)?);
-        let mut joined = self.unfilled::<u32>(count)?;
+        let (mark, state) = self.roots(&strong)?;
+        let (mut roots, mut alone) = (self.unfilled::<u32>(nodes)?, self.unfilled::<u32>(nodes)?);
+        let mut joined = self.unfilled::<u32>(nodes)?;
         #[rustfmt::skip]
         let arguments = arguments![
-            n, dofs as u32, graph.row_map(), graph.entries(), map, entries, &nodes.is_coupled, &mark, &state, &mut joined, &mut roots, &mut alone,
+            n, wide, map, entries, strong.row_map(), strong.entries(), &is_coupled, &mark, &state, &mut joined, &mut roots, &mut alone,
         ];
-        launch(self, "join_aggregates", count * WARP, arguments)?;
-        let (of_root, of_alone) = (self.offsets(count, &roots)?, self.offsets(count, &alone)?);
+        launch(self, "join_aggregates", nodes * WARP, arguments)?;
+        let (of_root, of_alone) = (self.offsets(nodes, &roots)?, self.offsets(nodes, &alone)?);
         let mut of_node = mark;
         let arguments = arguments![n, &joined, &of_root.offsets, &of_alone.offsets, &alone, &mut of_node];
-        launch(self, "number_aggregates", count, arguments)?;
-        Ok((of_node, of_root.total + of_alone.total))
+        launch(self, "number_aggregates", nodes, arguments)?;
+        Ok((of_node, of_root.total + of_alone.total, is_fixed))
     }
+}
 
-    fn tentative(
-        &self,
-        near_null: &NearNull<CudaMemory>,
-        of_node: &CudaArray<u32>,
-        count: usize,
-        is_fixed: &CudaArray<u8>,
-    ) -> Result<Tentative<CudaMemory>> {
-        let (rows, width, dofs) = (near_null.rows(), near_null.count(), near_null.dofs() as u32);
+impl Aggregate for Cuda {
+    fn tentative(&self, a: &MatrixOf<Cuda>, near_null: &NearNull<CudaMemory>) -> Result<Tentative<CudaMemory>> {
+        let (of_node, count, is_fixed) = self.aggregates(a, near_null.dofs)?;
+        let (rows, width, dofs) = (near_null.rows, near_null.count, near_null.dofs as u32);
         let (n, wide) = (rows as u64, width as u32);
         let mut counts = self.unfilled::<u32>(rows)?;
-        launch(self, "tentative_count", rows, arguments![n, dofs, wide, of_node, is_fixed, &mut counts])?;
+        launch(self, "tentative_count", rows, arguments![n, dofs, wide, &of_node, &is_fixed, &mut counts])?;
         let offsets = self.offsets(rows, &counts)?;
         let (mut entries, mut values) = (self.unfilled::<u32>(offsets.total)?, self.unfilled::<f64>(offsets.total)?);
-        let given = near_null.values();
-        let arguments = arguments![n, dofs, wide, of_node, &offsets.offsets, given, &mut entries, &mut values];
+        let given = &near_null.values;
+        let arguments = arguments![n, dofs, wide, &of_node, &offsets.offsets, given, &mut entries, &mut values];
         launch(self, "tentative_fill", rows, arguments)?;
         let graph = CrsGraph::from_parts(rows, count * width, offsets.total, offsets.offsets, entries);
         let ByColumn { starts, keys } = self.by_column(&graph, width)?;
@@ -112,7 +96,7 @@ impl Aggregate for Cuda {
         launch(self, "orthonormalise", count * WARP, arguments)?;
         let is_empty: Vec<u8> = self.download(&is_empty)?;
         let empty = (0..).zip(&is_empty).filter(|(_, flag)| **flag != 0).map(|(row, _)| row).collect();
-        let near_null = NearNull::of_aggregates(width, count * width, coarse);
+        let near_null = NearNull { dofs: width, count: width, rows: count * width, values: coarse };
         Ok(Tentative { prolongator: CrsMatrix::from_parts(Arc::new(graph), values), near_null, empty })
     }
 

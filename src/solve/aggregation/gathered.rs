@@ -72,14 +72,14 @@ pub(super) fn gathered_vectors<S: Aggregate>(
     comm: &dyn Communicator,
     own: &NearNull<S::Memory>,
 ) -> Result<NearNull<S::Memory>> {
-    let mine = space.download(own.values()).and_then(|values| {
-        try_collect("near-null vectors", values[..own.rows() * own.count()].iter().map(|value| value.to_bits()))
+    let mine = space.download(&own.values).and_then(|values| {
+        try_collect("near-null vectors", values[..own.rows * own.count].iter().map(|value| value.to_bits()))
     });
     let came = to_all(comm, agree(comm, mine)?)?;
     let all = || {
         let mut values = try_with_capacity("near-null vectors", came.iter().map(|(_, values)| values.len()).sum())?;
         came.iter().for_each(|(_, bits)| values.extend(bits.iter().map(|&bits| f64::from_bits(bits))));
-        NearNull::new(own.dofs(), own.count(), values)?.taken(space)
+        NearNull::new(own.dofs, own.count, values)?.taken(space)
     };
     agree(comm, all())
 }

@@ -7,11 +7,14 @@ use crate::{Error, Result};
 /// Vectors that a coarse space has to represent, on this rank's rows, with the unknowns of a node one after another.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NearNull<M: MemorySpace = HostMemory> {
-    dofs: usize,
-    count: usize,
-    rows: usize,
-    /// Empty for one constant per node, until a space has taken the vectors.
-    values: M::Array<f64>,
+    /// Unknowns per node.
+    pub(super) dofs: usize,
+    /// Number of vectors.
+    pub(super) count: usize,
+    /// Rows of this rank.
+    pub(super) rows: usize,
+    /// The values, `[row, vector]`; empty for one constant per node, until a space has taken the vectors.
+    pub(super) values: M::Array<f64>,
 }
 
 impl NearNull {
@@ -81,34 +84,6 @@ impl NearNull {
     }
 }
 
-impl<M: MemorySpace> NearNull<M> {
-    /// Takes the vectors of a coarse level, as many as unknowns per node.
-    #[cfg(feature = "cuda")]
-    pub(super) fn of_aggregates(count: usize, rows: usize, values: M::Array<f64>) -> Self {
-        NearNull { dofs: count, count, rows, values }
-    }
-
-    /// Unknowns per node.
-    pub(super) fn dofs(&self) -> usize {
-        self.dofs
-    }
-
-    /// Number of vectors.
-    pub(super) fn count(&self) -> usize {
-        self.count
-    }
-
-    /// Rows of this rank.
-    pub(super) fn rows(&self) -> usize {
-        self.rows
-    }
-
-    /// The values, `[row, vector]`.
-    pub(super) fn values(&self) -> &M::Array<f64> {
-        &self.values
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -117,7 +92,7 @@ mod tests {
     fn constants_are_unit_vectors_of_each_unknown() {
         let of_two = NearNull::constants(2, 2).unwrap();
         assert_eq!(of_two, NearNull::new(2, 2, vec![1.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 1.0]).unwrap());
-        assert_eq!((of_two.rows(), of_two.row(3)), (4, &[0.0, 1.0][..]));
+        assert_eq!((of_two.rows, of_two.row(3)), (4, &[0.0, 1.0][..]));
         assert!(NearNull::new(0, 1, vec![]).unwrap_err().to_string().contains("at least one"));
         // No whole vectors, and vectors of half a node.
         for count in [7, 9] {
@@ -130,7 +105,7 @@ mod tests {
     fn rigid_body_modes_keep_distances() {
         let points = [[0.0, 0.5, -1.0], [2.0, 1.0, 0.25]];
         let modes = NearNull::rigid_body_modes(&points).unwrap();
-        assert_eq!((modes.dofs(), modes.count(), modes.rows()), (3, 6, 6));
+        assert_eq!((modes.dofs, modes.count, modes.rows), (3, 6, 6));
         for mode in 0..6 {
             let along: f64 = (0..3)
                 .map(|axis| (modes.row(3 + axis)[mode] - modes.row(axis)[mode]) * (points[1][axis] - points[0][axis]))

@@ -6,24 +6,24 @@
 //! ```
 //! (Vanek, Mandel and Brezina 1996, section 3.) Connections to nodes of other ranks do not count: aggregates stay on their rank.
 
-use crate::space::{HostMemory, MemorySpace, Threads, try_push, try_zeroed};
+use crate::space::{Threads, try_push, try_zeroed};
 use crate::sparse::{CrsGraph, CrsMatrix, graph_by_rows};
 use crate::{LocalOrdinal, Result};
 
 /// The nodes of a rank as aggregates are made of them.
 #[derive(Debug)]
-pub struct Nodes<M: MemorySpace = HostMemory> {
+pub(super) struct Nodes {
     /// Strongly connected other nodes of each node.
-    pub(super) strong: CrsGraph<M>,
+    pub strong: CrsGraph,
     /// Whether a node has an unknown that depends on another node: 0 or 1, as below.
-    pub(super) is_coupled: M::Array<u8>,
+    pub is_coupled: Vec<u8>,
     /// Whether a row is fixed.
-    pub(super) is_fixed: M::Array<u8>,
+    pub is_fixed: Vec<u8>,
 }
 
 impl Nodes {
     /// Finds the strong connections of a matrix with `dofs` unknowns per node.
-    pub(super) fn new(space: &Threads, a: &CrsMatrix, dofs: usize, theta: f64) -> Result<Self> {
+    pub fn new(space: &Threads, a: &CrsMatrix, dofs: usize, theta: f64) -> Result<Self> {
         let (graph, nodes, limit) = (a.graph(), a.graph().rows() / dofs, theta.powi(4));
         let diagonal = space.map(nodes, |node| norm_of_diagonal(a, dofs, node))?;
         // Entries of a row off the diagonal that are not 0.

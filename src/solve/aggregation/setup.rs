@@ -57,7 +57,8 @@ impl<S: Aggregate> Setup<S> {
                 self.levels.push(with(agree(comm, level)?, inverse, smoother));
                 return Ok(());
             };
-            let Coarser { mut coarsening, transfer, coarse: (mut below, map), near_null, is_replicated } = coarser;
+            let Coarser { mut coarsening, transfer, coarse: (mut below, map), near_null } = coarser;
+            let is_replicated = coarsening.gathered.is_some();
             coarsening.refill(space, comm, factors(a, &transfer), &mut below)?;
             let level = Level::new(space, [rows, columns], finer, Some(transfer));
             self.levels.push(with(agree(comm, level)?, inverse, Some(smoother(largest))));

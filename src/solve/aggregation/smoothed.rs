@@ -172,5 +172,5 @@ fn check<M: MemorySpace>(matrix: &CrsMatrix<f64, M>, map: &Map, near_null: &Near
     const NAME: &str = "SmoothedAggregation::new";
     check_length(NAME, "rows of the matrix", matrix.graph().rows(), map.owned_count())?;
     check_length(NAME, "columns of the matrix", matrix.graph().columns(), map.local_count())?;
-    check_length(NAME, "rows of near_null", near_null.rows(), map.owned_count())
+    check_length(NAME, "rows of near_null", near_null.rows, map.owned_count())
 }

@@ -13,40 +13,16 @@ use crate::{GlobalOrdinal, LocalOrdinal, Result, RowOffset};
 
 /// A space that cuts the unknowns of a matrix into aggregates.
 pub trait Aggregate: Staging + Spmv + MatrixAlgebra {
-    /// Finds the strong connections of a matrix with `dofs` unknowns per node.
+    /// Cuts near-null vectors into aggregates of the strongly connected nodes of a matrix.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) and a device's failure, here and below.
-    fn nodes(&self, a: &MatrixOf<Self>, dofs: usize) -> Result<Nodes<Self::Memory>>;
-
-    /// Returns the aggregate of each node, 2^32 - 1 for nodes that depend on no other one, and the number of aggregates. `graph` is that
-    /// of the matrix.
-    ///
-    /// # Errors
-    /// As [`nodes`](Self::nodes).
-    fn aggregates(
-        &self,
-        nodes: &Nodes<Self::Memory>,
-        graph: &GraphOf<Self>,
-        dofs: usize,
-    ) -> Result<(Array<Self, u32>, usize)>;
-
-    /// Cuts near-null vectors into `count` aggregates of nodes.
-    ///
-    /// # Errors
-    /// As [`nodes`](Self::nodes).
-    fn tentative(
-        &self,
-        near_null: &NearNull<Self::Memory>,
-        of_node: &Array<Self, u32>,
-        count: usize,
-        is_fixed: &Array<Self, u8>,
-    ) -> Result<Tentative<Self::Memory>>;
+    fn tentative(&self, a: &MatrixOf<Self>, near_null: &NearNull<Self::Memory>) -> Result<Tentative<Self::Memory>>;
 
     /// P = P0 + factor D^-1 P, where P has the graph of A P0, whose rows are groups of `width` columns.
     ///
     /// # Errors
-    /// As [`nodes`](Self::nodes).
+    /// As [`tentative`](Self::tentative).
     fn smooth(
         &self,
         p: &mut MatrixOf<Self>,
@@ -60,13 +36,13 @@ pub trait Aggregate: Staging + Spmv + MatrixAlgebra {
     ///
     /// # Errors
     /// [`Error::Invalid`](crate::Error::Invalid) for the first row whose reciprocal is not positive and finite; as
-    /// [`nodes`](Self::nodes).
+    /// [`tentative`](Self::tentative).
     fn invert_diagonal(&self, a: &MatrixOf<Self>, inverse: &mut Slice<Self, f64>) -> Result<()>;
 
     /// Fills x with reproducible pseudo-random numbers in (-1, 1) from the global ids of rows, `first` that of the first.
     ///
     /// # Errors
-    /// As [`nodes`](Self::nodes).
+    /// As [`tentative`](Self::tentative).
     fn random_start(&self, first: GlobalOrdinal, x: &mut Slice<Self, f64>) -> Result<()>;
 
     /// A[row, row] = 1 for these rows, where the graph has such an entry.
@@ -78,33 +54,21 @@ pub trait Aggregate: Staging + Spmv + MatrixAlgebra {
     /// Copies rows of a graph to the host. Returns the place of the first entry of each in the graph, and the rows.
     ///
     /// # Errors
-    /// As [`nodes`](Self::nodes).
+    /// As [`tentative`](Self::tentative).
     fn picked(&self, graph: &GraphOf<Self>, list: &[LocalOrdinal]) -> Result<(Vec<RowOffset>, CrsGraph)>;
 
     /// Returns the graph that another one becomes.
     ///
     /// # Errors
-    /// As [`nodes`](Self::nodes).
+    /// As [`tentative`](Self::tentative).
     fn extended(&self, graph: &GraphOf<Self>, extension: &Extension) -> Result<GraphOf<Self>>;
 }
 
 impl Aggregate for Threads {
-    fn nodes(&self, a: &CrsMatrix, dofs: usize) -> Result<Nodes> {
-        Nodes::new(self, a, dofs, STRONG)
-    }
-
-    fn aggregates(&self, nodes: &Nodes, graph: &CrsGraph, dofs: usize) -> Result<(Vec<u32>, usize)> {
-        aggregates(nodes, graph, dofs)
-    }
-
-    fn tentative(
-        &self,
-        near_null: &NearNull,
-        of_node: &Vec<u32>,
-        count: usize,
-        is_fixed: &Vec<u8>,
-    ) -> Result<Tentative> {
-        tentative(near_null, of_node, count, is_fixed)
+    fn tentative(&self, a: &CrsMatrix, near_null: &NearNull) -> Result<Tentative> {
+        let nodes = Nodes::new(self, a, near_null.dofs, STRONG)?;
+        let (of_node, count) = aggregates(&nodes, a.graph(), near_null.dofs)?;
+        tentative(near_null, &of_node, count, &nodes.is_fixed)
     }
 
     fn smooth(&self, p: &mut CrsMatrix, p0: &CrsMatrix, inverse: &Vec<f64>, factor: f64, width: usize) -> Result<()> {

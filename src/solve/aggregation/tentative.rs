@@ -27,7 +27,7 @@ pub struct Tentative<M: MemorySpace = HostMemory> {
 
 /// Cuts near-null vectors into `count` aggregates of nodes.
 pub(super) fn tentative(near_null: &NearNull, of_node: &[u32], count: usize, is_fixed: &[u8]) -> Result<Tentative> {
-    let (dofs, width, rows) = (near_null.dofs(), near_null.count(), near_null.rows());
+    let (dofs, width, rows) = (near_null.dofs, near_null.count, near_null.rows);
     let takes_part = |row: usize| of_node[row / dofs] != NONE && is_fixed[row] == 0;
     // Rows of P0, each with the columns of its aggregate.
     let all = (0..rows).filter(|&row| takes_part(row)).count() * width;
