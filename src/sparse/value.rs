@@ -20,24 +20,15 @@ pub trait StoredValue: Item + Into<f64> {
     /// Relative spacing of the numbers where they are rounded, 0 where they are not.
     const EPSILON: f64;
 
-    /// Name of the type in kernel names. The constants below are names of kernels.
+    /// Name of the type in kernel names.
     #[doc(hidden)]
     const NAME: &'static str;
-    /// In CRS, by [`Lanes`](super::Lanes).
+    /// Kernels of products in CRS, by [`Lanes`](super::Lanes): y, y with x.y, and that with ghosts that may still be on their way.
     #[doc(hidden)]
-    const SPMV: [&'static str; 6];
+    const IN_CRS: [[&'static str; 3]; 6];
+    /// The same in slices: pattern and symmetric.
     #[doc(hidden)]
-    const SPMV_DOT: [&'static str; 6];
-    /// The same with ghosts that may still be on their way.
-    #[doc(hidden)]
-    const SPMV_DOT_EXCHANGING: [&'static str; 6];
-    /// In slices: pattern and symmetric.
-    #[doc(hidden)]
-    const SLICED: [&'static str; 2];
-    #[doc(hidden)]
-    const SLICED_DOT: [&'static str; 2];
-    #[doc(hidden)]
-    const SLICED_DOT_EXCHANGING: [&'static str; 2];
+    const IN_SLICES: [[&'static str; 3]; 2];
 
     /// The nearest number of this type.
     fn rounded(value: f64) -> Self;
@@ -58,17 +49,14 @@ pub trait StoredValue: Item + Into<f64> {
     fn joined(one: &[Self; SLICE], two: &[Self; SLICE], split: usize) -> [Self; SLICE];
 }
 
-/// The kernels of products in CRS, one per number of threads that share a row.
-macro_rules! by_lanes {
-    ($prefix:literal, $name:literal) => {
-        [
-            concat!($prefix, $name, "_1"),
-            concat!($prefix, $name, "_2"),
-            concat!($prefix, $name, "_4"),
-            concat!($prefix, $name, "_8"),
-            concat!($prefix, $name, "_16"),
-            concat!($prefix, $name, "_32"),
-        ]
+/// The kernels of products, by the beginnings and ends of their names.
+macro_rules! products {
+    ($name:literal, $($storage:literal $end:literal),*) => {
+        [$([
+            concat!($storage, "_", $name, $end),
+            concat!($storage, "_dot_", $name, $end),
+            concat!($storage, "_dot_exchanging_", $name, $end),
+        ]),*]
     };
 }
 
@@ -77,13 +65,9 @@ macro_rules! stored_value {
         impl StoredValue for $value {
             const EPSILON: f64 = $epsilon;
             const NAME: &'static str = $name;
-            const SPMV: [&'static str; 6] = by_lanes!("spmv_", $name);
-            const SPMV_DOT: [&'static str; 6] = by_lanes!("spmv_dot_", $name);
-            const SPMV_DOT_EXCHANGING: [&'static str; 6] = by_lanes!("spmv_dot_exchanging_", $name);
-            const SLICED: [&'static str; 2] = [concat!("pattern_", $name), concat!("symmetric_", $name)];
-            const SLICED_DOT: [&'static str; 2] = [concat!("pattern_dot_", $name), concat!("symmetric_dot_", $name)];
-            const SLICED_DOT_EXCHANGING: [&'static str; 2] =
-                [concat!("pattern_dot_exchanging_", $name), concat!("symmetric_dot_exchanging_", $name)];
+            const IN_CRS: [[&'static str; 3]; 6] =
+                products!($name, "spmv" "_1", "spmv" "_2", "spmv" "_4", "spmv" "_8", "spmv" "_16", "spmv" "_32");
+            const IN_SLICES: [[&'static str; 3]; 2] = products!($name, "pattern" "", "symmetric" "");
 
             #[inline(always)]
             fn rounded(value: f64) -> Self {

@@ -36,7 +36,7 @@ impl Cuda {
         let rows = a.graph().rows();
         check_at_least("spmv", "x", x.len(), a.graph().columns())?;
         check_at_least("spmv", "y", y.len(), rows)?;
-        let name = V::SPMV[lanes as usize];
+        let [name, ..] = V::IN_CRS[lanes as usize];
         let (row_map, entries) = (a.graph().row_map(), a.graph().entries());
         let tiles = rows.div_ceil(lanes.tile(THREADS as usize));
         let grid = match lanes {
@@ -62,11 +62,12 @@ impl Cuda {
         let covered = product.covered([graph.rows(), graph.columns()], 1)?;
         // The grid of the plain product, so that the partial sums are the same.
         let tiles = covered.len().div_ceil(lanes.tile(THREADS as usize));
-        let grid = self.product_grid(&SPARSE, V::SPMV_DOT[lanes as usize], tiles)?;
-        let names = if product.exchange.is_some() { V::SPMV_DOT_EXCHANGING } else { V::SPMV_DOT };
+        let [_, dot, exchanging] = V::IN_CRS[lanes as usize];
+        let grid = self.product_grid(&SPARSE, dot, tiles)?;
+        let name = if product.exchange.is_some() { exchanging } else { dot };
         let matrix = arguments![start as u64, end as u64, graph.row_map(), graph.entries(), a.values()];
         let arguments = [&matrix[..], &product.arguments(self, covered == (0..graph.rows()))].concat();
-        self.launch(&SPARSE, names[lanes as usize], grid, &arguments)
+        self.launch(&SPARSE, name, grid, &arguments)
     }
 
     /// Returns a grid of resident blocks that walk over the tiles: at most one block per tile and per partial sum, and

@@ -26,15 +26,6 @@ const LONGEST: usize = 3 * WIDEST;
 /// Least offset to a row of another line of a mesh.
 const NEAREST: i32 = 48;
 
-/// How slices with a table store entries.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Columns {
-    /// All entries.
-    Tables,
-    /// Each pair of symmetric entries once.
-    Halves,
-}
-
 /// The arrays that describe the slices, see [`SlicedEll`](super::SlicedEll).
 #[derive(Debug)]
 pub(in crate::sparse::format) struct SliceLayout {
@@ -109,9 +100,9 @@ struct Patterns {
 }
 
 impl SliceLayout {
-    /// Lays out a graph. Slices share tables, found by those bits of a hash that `hash_mask` selects. Rows and columns are below
+    /// Lays out a graph; `symmetric` slices store each pair of symmetric entries once. Slices share tables, found by those bits of a hash that `hash_mask` selects. Rows and columns are below
     /// 2^31.
-    pub(super) fn new(space: &Cuda, graph: &GraphOf<Cuda>, columns: Columns, hash_mask: u64) -> Result<Self> {
+    pub(super) fn new(space: &Cuda, graph: &GraphOf<Cuda>, symmetric: bool, hash_mask: u64) -> Result<Self> {
         let (rows, slices) = (graph.rows() as u64, graph.rows().div_ceil(SLICE));
         let mut lengths = space.unfilled::<u32>(slices)?;
         let (grid, row_map) = (Grid::cover(slices * SLICE, THREADS), graph.row_map());
@@ -119,7 +110,7 @@ impl SliceLayout {
         let arguments = arguments![rows, hash_mask, row_map, graph.entries(), &mut lengths, &mut keys, &mut unions];
         space.launch(&SLICE_LAYOUT, "slice_patterns", grid, arguments)?;
         let mut patterns = Patterns { lengths, keys, unions, widest: WIDEST, masks: None, near: None };
-        if columns == Columns::Halves {
+        if symmetric {
             patterns = patterns.halved(space, hash_mask)?;
         }
         let layout = match Self::of_tables(space, graph, &patterns, true)? {

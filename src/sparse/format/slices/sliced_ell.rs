@@ -20,7 +20,7 @@
 //! All are exact. The order in which a row is summed depends on its slice and, in `symmetric`, on whether its table is the one of most
 //! slices. A padded entry of a table multiplies some item of x by zero, so x must be finite.
 
-use super::slice_layout::{Columns, SliceLayout};
+use super::slice_layout::SliceLayout;
 use crate::space::ExecutionSpace;
 use crate::space::cuda::{Cuda, CudaArray, CudaMemory, Grid, arguments};
 use crate::sparse::kernel_files::{SLICES, SLICES_SYMMETRIC};
@@ -39,7 +39,7 @@ const WARPS: u32 = 4;
 #[derive(Debug)]
 pub struct SlicedEll<V: StoredValue> {
     pub(super) graph: Arc<GraphOf<Cuda>>,
-    pub(super) stored: Columns,
+    pub(super) symmetric: bool,
     pub(super) layout: Arc<SliceLayout>,
     pub(super) values: CudaArray<V>,
     /// What an update finds: values too large, partners that differ, entries above the diagonal less those below.
@@ -107,13 +107,12 @@ impl<V: StoredValue> SlicedEll<V> {
             let why = format!("slices: {extent} rows or columns: expected at most {}, or the format crs", i32::MAX);
             return Err(Error::Invalid(why));
         }
-        let stored = if symmetric { Columns::Halves } else { Columns::Tables };
-        Self::of_layout(space, graph.clone(), stored, Arc::new(SliceLayout::new(space, graph, stored, mask)?))
+        Self::of_layout(space, graph.clone(), symmetric, Arc::new(SliceLayout::new(space, graph, symmetric, mask)?))
     }
 
-    fn of_layout(space: &Cuda, graph: Arc<GraphOf<Cuda>>, stored: Columns, layout: Arc<SliceLayout>) -> Result<Self> {
+    fn of_layout(space: &Cuda, graph: Arc<GraphOf<Cuda>>, symmetric: bool, layout: Arc<SliceLayout>) -> Result<Self> {
         let (values, faults) = (space.unfilled(layout.len)?, space.unfilled(3)?);
-        Ok(SlicedEll { graph, stored, layout, values, faults })
+        Ok(SlicedEll { graph, symmetric, layout, values, faults })
     }
 
     /// Copies the layout to the host.
@@ -142,7 +141,7 @@ impl<V: StoredValue> SlicedEll<V> {
             return Err(Error::Invalid("SlicedEll::update: the matrix has another graph than the slices".into()));
         }
         let (rows, row_map, entries) = (a.graph().rows() as u64, a.graph().row_map(), a.graph().entries());
-        let (halved, rounds) = (self.stored == Columns::Halves, V::NAME != W::NAME);
+        let (halved, rounds) = (self.symmetric, V::NAME != W::NAME);
         let (update, check, tolerance) = match (halved, rounds, V::NAME) {
             (false, true, _) => ("update_single", "", 0.0),
             (false, false, "f32") => ("update_f32", "", 0.0),
@@ -182,15 +181,14 @@ impl<V: StoredValue> SlicedEll<V> {
 
     /// Returns the layout of the values.
     pub(in crate::sparse::format) fn layout(&self) -> RowLayout<'_> {
-        let halves = self.stored == Columns::Halves;
         let starts = &self.layout.slice_offsets;
-        RowLayout { rows: self.graph.rows(), starts, shift: SHIFT, halves, len: self.values.len() }
+        RowLayout { rows: self.graph.rows(), starts, shift: SHIFT, halves: self.symmetric, len: self.values.len() }
     }
 
     /// Returns the layout of the values, and the values writable.
     pub(in crate::sparse::format) fn assembled(&mut self) -> (RowLayout<'_>, &mut CudaArray<V>) {
-        let Self { graph, layout, values, stored, .. } = self;
-        let (starts, halves) = (&layout.slice_offsets, *stored == Columns::Halves);
+        let Self { graph, layout, values, symmetric: halves, .. } = self;
+        let (starts, halves) = (&layout.slice_offsets, *halves);
         (RowLayout { rows: graph.rows(), starts, shift: SHIFT, halves, len: values.len() }, values)
     }
 
@@ -217,7 +215,7 @@ impl SlicedEll<f32> {
     /// Returns a matrix in the slices of another one, whose layout it shares. Its values are arbitrary until the first
     /// [`round_slices`](Self::round_slices).
     pub(in crate::sparse::format) fn like(space: &Cuda, of: &SlicedEll<f64>) -> Result<Self> {
-        Self::of_layout(space, of.graph.clone(), of.stored, of.layout.clone())
+        Self::of_layout(space, of.graph.clone(), of.symmetric, of.layout.clone())
     }
 
     /// Rounds the values of the matrix that it was made [`like`](Self::like). Moves 12 bytes per value; the host waits.

@@ -1,6 +1,6 @@
 //! Slices on a GPU as an operator, and as the copy of a matrix in CRS.
 
-use super::slice_layout::{Columns, SliceLayout};
+use super::slice_layout::SliceLayout;
 use super::sliced_ell::{SLICE, SlicedEll, THREADS};
 use crate::Result;
 use crate::error::check_at_least;
@@ -18,13 +18,18 @@ impl<V: StoredValue> SlicedEll<V> {
         let (rows, columns) = (self.graph.rows(), self.graph.columns());
         check_at_least("spmv", "x", x.len(), columns)?;
         check_at_least("spmv", "y", y.len(), rows)?;
-        let (name, grid) = (V::SLICED[self.stored as usize], Grid::new(self.tiles(rows), THREADS));
+        let ([name, ..], grid) = (self.kernels(), Grid::new(self.tiles(rows), THREADS));
         space.launch(self.file(), name, grid, &self.arguments(arguments![rows as u64], arguments![x, y]))
     }
 
     /// Returns the kernels of the products.
+    fn kernels(&self) -> [&'static str; 3] {
+        V::IN_SLICES[usize::from(self.symmetric)]
+    }
+
+    /// Returns the file of these kernels.
     fn file(&self) -> &'static KernelFile {
-        if self.stored == Columns::Halves { &SLICES_SYMMETRIC } else { &SLICES }
+        if self.symmetric { &SLICES_SYMMETRIC } else { &SLICES }
     }
 
     /// The arguments of a product: its rows, the matrix, its vectors.
@@ -75,13 +80,14 @@ impl<V: StoredValue> Operator<Cuda> for SlicedEll<V> {
 
     /// With an exchange it covers all rows with the same bits.
     fn apply_dot_rows(&self, space: &Cuda, product: RowProduct<'_, Cuda>) -> Result<()> {
-        let (all, which, Range { start, end }) = (self.graph.rows(), self.stored as usize, product.rows.clone());
+        let (all, Range { start, end }) = (self.graph.rows(), product.rows.clone());
+        let [_, dot, exchanging] = self.kernels();
         let covered = product.covered([all, self.graph.columns()], SLICE)?;
         // The grid of the plain product, so that the partial sums are the same.
-        let grid = space.product_grid(self.file(), V::SLICED_DOT[which], self.tiles(covered.len()))?;
-        let names = if product.exchange.is_some() { V::SLICED_DOT_EXCHANGING } else { V::SLICED_DOT };
+        let grid = space.product_grid(self.file(), dot, self.tiles(covered.len()))?;
+        let name = if product.exchange.is_some() { exchanging } else { dot };
         let vectors = product.arguments(space, covered == (0..all));
-        space.launch(self.file(), names[which], grid, &self.arguments(arguments![start as u64, end as u64], &vectors))
+        space.launch(self.file(), name, grid, &self.arguments(arguments![start as u64, end as u64], &vectors))
     }
 }
 
