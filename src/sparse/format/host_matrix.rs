@@ -11,7 +11,7 @@
 //! entries once, above the diagonal.
 
 use super::copy::HostCopy;
-use super::slices::{AssembledSlices, HostRows, irregular_rows};
+use super::slices::{HostRows, HostSlices, Places, irregular_rows};
 use super::{ByRows, Format, Formats, MatrixSizes, MatrixStorage, Precision, RowShape};
 use crate::space::Threads;
 use crate::sparse::{CrsGraph, CrsMatrix, Operator};
@@ -40,8 +40,8 @@ enum Kind {
         /// Whether the copy has the assembled values.
         is_copied: bool,
     },
-    /// Assembled in slices.
-    Slices(Box<AssembledSlices>),
+    /// Assembled in slices, at these places.
+    Slices(Box<(HostSlices, Places)>),
 }
 
 impl HostMatrix {
@@ -61,8 +61,9 @@ impl HostMatrix {
         if !Self::is_direct(storage) {
             return Self::new(space, storage, graph);
         }
-        let slices = AssembledSlices::new(space, &graph, storage.format == Format::Symmetric)?;
-        Ok(HostMatrix { kind: Kind::Slices(Box::new(slices)) })
+        let slices = HostSlices::new(space, &graph, storage.format == Format::Symmetric)?;
+        let places = slices.places(space)?;
+        Ok(HostMatrix { kind: Kind::Slices(Box::new((slices, places))) })
     }
 
     /// Whether assembly can write the values that products read, in slices.
@@ -82,7 +83,7 @@ impl HostMatrix {
     pub(crate) fn parts(&self) -> (HostRows<'_>, &[f64]) {
         match &self.kind {
             Kind::Crs { crs, .. } => (HostRows::Crs(crs.graph()), crs.values()),
-            Kind::Slices(slices) => slices.parts(),
+            Kind::Slices(slices) => slices.0.parts(&slices.1),
         }
     }
 
@@ -94,7 +95,7 @@ impl HostMatrix {
                 let (graph, values) = crs.parts_mut();
                 (HostRows::Crs(graph), values)
             }
-            Kind::Slices(slices) => slices.parts_mut(),
+            Kind::Slices(slices) => slices.0.parts_mut(&slices.1),
         }
     }
 
@@ -102,7 +103,7 @@ impl HostMatrix {
     pub fn graph(&self) -> &Arc<CrsGraph> {
         match &self.kind {
             Kind::Crs { crs, .. } => crs.graph(),
-            Kind::Slices(slices) => slices.slices().graph(),
+            Kind::Slices(slices) => slices.0.graph(),
         }
     }
 
@@ -111,7 +112,7 @@ impl HostMatrix {
         match &self.kind {
             Kind::Crs { copy: Some(copy), is_copied: true, .. } => &**copy,
             Kind::Crs { crs, .. } => crs,
-            Kind::Slices(slices) => slices.slices(),
+            Kind::Slices(slices) => &slices.0,
         }
     }
 }
@@ -126,7 +127,7 @@ impl Formats for Threads {
     fn in_f64(matrix: &HostMatrix) -> &dyn Operator<Threads> {
         match &matrix.kind {
             Kind::Crs { crs, .. } => crs,
-            Kind::Slices(slices) => slices.slices(),
+            Kind::Slices(slices) => &slices.0,
         }
     }
 

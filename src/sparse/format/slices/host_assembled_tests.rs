@@ -1,7 +1,7 @@
 //! Values that are put where assembly adds them, against the matrix in CRS.
 
-use super::host_assembled::AssembledSlices;
 use super::host_places::{NO_PLACE, RowPlaces};
+use super::host_slices::HostSlices;
 use super::host_tests::{matrices, product, whole};
 use crate::space::Threads;
 use crate::sparse::Operator;
@@ -14,8 +14,9 @@ fn every_stored_entry_has_a_place_of_its_own_and_the_others_that_of_their_partne
         let expected = product(&a, &x);
         for (threads, symmetric) in [(1, false), (3, false), (1, true), (3, true)] {
             let space = Threads::new(threads).unwrap();
-            let mut direct = AssembledSlices::new(&space, graph, symmetric).unwrap();
-            let (rows, values) = direct.parts_mut();
+            let mut direct = HostSlices::<f64>::new(&space, graph, symmetric).unwrap();
+            let places = direct.places(&space).unwrap();
+            let (rows, values) = direct.parts_mut(&places);
             assert_eq!(rows.values(), values.len());
             let mut without = 0;
             for row in 0..graph.rows() {
@@ -39,14 +40,14 @@ fn every_stored_entry_has_a_place_of_its_own_and_the_others_that_of_their_partne
                 }
             }
             assert!(symmetric || without == 0, "{name}");
-            let (rows, values) = direct.parts();
+            let (rows, values) = direct.parts(&places);
             for row in 0..graph.rows() {
                 for (position, entry) in graph.row_range(row).enumerate() {
                     assert_eq!(values[rows.value(row, position)], a.values()[entry], "{name}: row {row}, {position}");
                 }
             }
             let mut y = vec![f64::NAN; graph.rows()];
-            direct.slices().apply(&space, &mut x.clone(), &mut y).unwrap();
+            direct.apply(&space, &mut x.clone(), &mut y).unwrap();
             assert_eq!(y, expected, "{name}, {threads} threads");
         }
     }

@@ -31,7 +31,7 @@ type OfRow = [u16; DOFS * WIDEST];
 
 /// Places of a matrix in slices.
 #[derive(Clone, Debug)]
-pub(super) struct Places {
+pub(in crate::sparse::format) struct Places {
     /// Table of places of each node, or [`REGULAR`].
     nodes: Vec<u32>,
     tables: Vec<OfRow>,
@@ -68,7 +68,7 @@ impl Places {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) where the memory cannot be had.
-    pub fn new(space: &Threads, graph: &CrsGraph, layout: &HostLayout) -> Result<Self> {
+    pub(super) fn new(space: &Threads, graph: &CrsGraph, layout: &HostLayout) -> Result<Self> {
         let mut nodes = try_zeroed("places of rows", graph.rows() / layout.dofs)?;
         let mut found = vec![Vec::new(); nodes.len().div_ceil(Threads::CHUNK)];
         space.for_each(nodes.par_chunks_mut(Threads::CHUNK).zip(&mut found).enumerate(), |(chunk, (nodes, found))| {

@@ -10,6 +10,7 @@
 
 use super::host_layout::{FRONT, HostLayout};
 use super::host_multiply::{multiply, multiply_dot};
+use super::host_places::{HostRows, InSlices, Places};
 use super::host_rows::Rows;
 use super::host_sweep::sweep;
 use super::host_sweep_layout::SweepLayout;
@@ -69,20 +70,25 @@ impl<V: StoredValue> HostSlices<V> {
         &self.graph
     }
 
-    /// Where the values lie.
-    pub(super) fn layout(&self) -> &HostLayout {
-        &self.layout
+    /// Finds where assembly adds to the values.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`] where the memory cannot be had.
+    pub fn places(&self, space: &Threads) -> Result<Places> {
+        Places::new(space, &self.graph, &self.layout)
     }
 
-    /// Graph, layout and values.
-    pub(super) fn parts(&self) -> (&Arc<CrsGraph>, &HostLayout, &[V]) {
-        (&self.graph, &self.layout, self.matrix().values)
+    /// The rows and the values.
+    pub fn parts<'a>(&'a self, places: &'a Places) -> (HostRows<'a>, &'a [V]) {
+        let (graph, layout) = (&self.graph, &self.layout);
+        (HostRows::Slices(InSlices { graph, layout, places }), self.matrix().values)
     }
 
-    /// Graph, layout and values, these writable.
-    pub(super) fn parts_mut(&mut self) -> (&Arc<CrsGraph>, &HostLayout, &mut [V]) {
-        let values = self.lead..self.lead + self.layout.unit() * self.layout.len;
-        (&self.graph, &self.layout, &mut self.values[values])
+    /// The rows and the values, these writable.
+    pub fn parts_mut<'a>(&'a mut self, places: &'a Places) -> (HostRows<'a>, &'a mut [V]) {
+        let Self { graph, layout, values, lead, .. } = self;
+        let values = &mut values[*lead..][..layout.unit() * layout.len];
+        (HostRows::Slices(InSlices { graph, layout, places }), values)
     }
 
     fn check(&self, operation: &'static str, x: &[f64], y: &[f64]) -> Result<()> {

@@ -3,7 +3,6 @@
 
 mod copies;
 mod faults;
-mod host_assembled;
 #[cfg(test)]
 mod host_assembled_tests;
 mod host_blocks;
@@ -31,9 +30,10 @@ mod sliced_operator;
 
 pub(super) use copies::{PATTERN, SYMMETRIC};
 pub(super) use faults::{first_fault, not_stored};
-pub(super) use host_assembled::AssembledSlices;
 pub(super) use host_layout::irregular_rows;
+pub(super) use host_places::Places;
 pub(crate) use host_places::{HostRows, NO_PLACE, RowPlaces};
+pub(super) use host_slices::HostSlices;
 #[cfg(feature = "cuda")]
 pub(crate) use sliced_ell::RowLayout;
 #[cfg(feature = "cuda")]
