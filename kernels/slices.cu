@@ -30,8 +30,8 @@ template <class V, class From> INLINE V stored(From value, u64* overflows) {
 }
 
 // values = those of the CRS matrix in the order of the slices. A warp transposes a slice in shared memory, so that it reads
-// and writes whole cache lines. HALVES: tables lack the entries that other rows store. *overflows += values too large for V.
-template <bool HALVES, class V, class From>
+// and writes whole cache lines. Tables of halves lack the entries that other rows store. *overflows += values too large for V.
+template <class V, class From>
 INLINE void update(u64 rows, const u64* row_map, const u32* entries, const From* from, const u64* slice_offsets, const u64* words,
                    const int* offsets, V* values, u64* overflows) {
     __shared__ V tiles[WARPS][SLICE][WIDEST + 1];
@@ -71,7 +71,7 @@ INLINE void update(u64 rows, const u64* row_map, const u32* entries, const From*
                     for (u32 k = lane; k < length; k += WARP) {
                         i64 offset = i64(__ldg(entries + start + k)) - i64(slice * SLICE + l);
                         u32 place = place_of(offset, table, width);
-                        if (HALVES && (place == width || table[place] != offset)) continue;
+                        if (place == width || table[place] != offset) continue;
                         tile[l][place] = stored<V>(__ldg(from + start + k), overflows);
                     }
                 }
@@ -115,21 +115,18 @@ template <class V> struct Matrix {
 #define PRODUCTS_OF(PLAIN, DOT, EXCHANGING, V)                                                                               \
     PRODUCTS(PLAIN, DOT, EXCHANGING, 4, (Matrix<V>{columns, slice_offsets, words, offsets, listed, values}), SLICES(V))
 
-#define UPDATE(NAME, HALVES, V, FROM)                                                                                        \
+#define UPDATE(NAME, V, FROM)                                                                                                \
     KERNEL __launch_bounds__(WARPS * WARP, 5)                                                                                \
         NAME(u64 rows, const u64* row_map, const u32* entries, const FROM* from, const u64* slice_offsets, const u64* words, \
              const int* offsets, V* values, u64* overflows) {                                                                \
-        update<HALVES>(rows, row_map, entries, from, slice_offsets, words, offsets, values, overflows);                      \
+        update(rows, row_map, entries, from, slice_offsets, words, offsets, values, overflows);                              \
     }
 
 PRODUCTS_OF(pattern_f64, pattern_dot_f64, pattern_dot_exchanging_f64, f64)
 PRODUCTS_OF(pattern_f32, pattern_dot_f32, pattern_dot_exchanging_f32, f32)
-UPDATE(update_f64, false, f64, f64)
-UPDATE(update_f32, false, f32, f32)
-UPDATE(update_single, false, f32, f64)
-UPDATE(update_halves_f64, true, f64, f64)
-UPDATE(update_halves_f32, true, f32, f32)
-UPDATE(update_halves_single, true, f32, f64)
+UPDATE(update_f64, f64, f64)
+UPDATE(update_f32, f32, f32)
+UPDATE(update_single, f32, f64)
 
 // to = from, rounded to 24 bits. *overflows += values too large, unless `overflows` is null.
 KERNEL __launch_bounds__(THREADS) to_single(u64 n, const double* from, float* to, u64* overflows) {

@@ -142,13 +142,10 @@ impl<V: StoredValue> SlicedEll<V> {
         }
         let (rows, row_map, entries) = (a.graph().rows() as u64, a.graph().row_map(), a.graph().entries());
         let (halved, rounds) = (self.symmetric, V::NAME != W::NAME);
-        let (update, check, tolerance) = match (halved, rounds, V::NAME) {
-            (false, true, _) => ("update_single", "", 0.0),
-            (false, false, "f32") => ("update_f32", "", 0.0),
-            (false, ..) => ("update_f64", "", 0.0),
-            (true, true, _) => ("update_halves_single", "asymmetries_single", 2.4e-7),
-            (true, false, "f32") => ("update_halves_f32", "asymmetries_f32", 2.4e-7),
-            (true, ..) => ("update_halves_f64", "asymmetries_f64", 1e-12),
+        let (update, check, tolerance) = match (rounds, V::NAME) {
+            (true, _) => ("update_single", "asymmetries_single", 2.4e-7),
+            (false, "f32") => ("update_f32", "asymmetries_f32", 2.4e-7),
+            (false, _) => ("update_f64", "asymmetries_f64", 1e-12),
         };
         let Self { layout, values, faults, .. } = self;
         let (SliceLayout { slice_offsets, words, offsets, .. }, from) = (&**layout, a.values());
