@@ -6,9 +6,14 @@ use super::transport::{Link, Staging, Transport};
 use super::{Communicator, Halo, Map, Solo, agree};
 use crate::Result;
 use crate::blas::{Blas, Collective, Reductions};
+use crate::error::check_at_least;
+use crate::space::MemorySpace;
 use std::cell::OnceCell;
 use std::ops::Range;
 use std::time::Duration;
+
+/// Scalars up to which an all-reduce allocates nothing.
+const FEW: usize = 32;
 
 /// This rank's connections to other ranks, shared by all halos and sums.
 #[derive(Debug)]
@@ -96,12 +101,23 @@ impl<S: Staging> Collective<S> for Links<'_, S> {
 }
 
 /// A communicator reduces on the host. On one rank it does nothing.
-impl<S: Staging> Collective<S> for &dyn Communicator {
+impl<S: Blas> Collective<S> for &dyn Communicator {
     fn all_reduce(&self, space: &S, sums: &mut Reductions<S>, slots: Range<usize>) -> Result<()> {
         if self.size() == 1 {
             return Ok(());
         }
-        space.change_scalars(sums, slots, &mut |scalars| self.all_sum(scalars))
+        // One copy brings the scalars and the stop scalar.
+        let count = slots.end.max(sums.stop.map_or(0, |stop| stop + 1));
+        let (mut few, mut many) = ([0.0; FEW], vec![0.0; if count > FEW { count } else { 0 }]);
+        let scalars = if count > FEW { &mut many[..] } else { &mut few[..count] };
+        check_at_least("all_reduce", "scalars", S::Memory::len(S::Memory::slice(&sums.scalars)), count)?;
+        space.read(&sums.scalars, scalars)?;
+        // All ranks hold the same state, so either all of them skip the all-reduce or none does.
+        if sums.stop.is_some_and(|stop| scalars[stop] != 0.0) {
+            return Ok(());
+        }
+        self.all_sum(&mut scalars[slots.clone()]);
+        space.overwrite(&scalars[..slots.end], &mut sums.scalars)
     }
 
     fn is_alone(&self) -> bool {
@@ -139,7 +155,27 @@ impl<S: Blas> Collective<S> for Solo {
 mod tests {
     use super::*;
     use crate::comm::ranks::on_ranks;
-    use crate::space::Threads;
+    use crate::space::{Serial, Threads};
+
+    /// Scalars are added within their slots, and not at all once a method has stopped.
+    #[test]
+    fn scalars_are_added_until_the_stop() {
+        on_ranks(2, |comm| {
+            let comm: &dyn Communicator = comm;
+            let mut sums = Reductions::new(&Serial, 1, 40).unwrap();
+            sums.scalars[..3].copy_from_slice(&[1.0, 2.0, 3.0]);
+            sums.stop = Some(3);
+            comm.all_reduce(&Serial, &mut sums, 1..3).unwrap();
+            assert_eq!(sums.scalars[..4], [1.0, 4.0, 6.0, 0.0]);
+            assert!(comm.all_reduce(&Serial, &mut sums, 2..41).unwrap_err().to_string().contains("`scalars`"));
+            sums.scalars[39] = 1.5;
+            comm.all_reduce(&Serial, &mut sums, 1..40).unwrap();
+            assert_eq!((&sums.scalars[..3], sums.scalars[39]), (&[1.0, 8.0, 12.0][..], 3.0));
+            sums.scalars[3] = 1.0;
+            comm.all_reduce(&Serial, &mut sums, 0..3).unwrap();
+            assert_eq!(sums.scalars[..4], [1.0, 8.0, 12.0, 1.0]);
+        });
+    }
 
     /// Host sums do not depend on how a product is divided.
     #[test]

@@ -2,11 +2,8 @@
 
 use super::transport::not_here;
 use super::{Communicator, Exchange, HaloExchange, Link, Map, Staging, Transport, agree};
-use crate::blas::Reductions;
-use crate::error::check_at_least;
 use crate::space::{Slice, Threads, try_with_capacity};
 use crate::{LocalOrdinal, Result};
-use std::ops::Range;
 use std::time::Duration;
 
 /// Messages of MPI, or of any other [`Communicator`], from host memory.
@@ -82,20 +79,6 @@ impl Staging for Threads {
         Ok(())
     }
 
-    fn change_scalars(
-        &self,
-        sums: &mut Reductions<Threads>,
-        slots: Range<usize>,
-        change: &mut dyn FnMut(&mut [f64]),
-    ) -> Result<()> {
-        // All ranks hold the same state, so either all of them skip the all-reduce or none does.
-        if !sums.is_stopped()? {
-            check_at_least("change_scalars", "scalars", sums.scalars.len(), slots.end)?;
-            change(&mut sums.scalars[slots]);
-        }
-        Ok(())
-    }
-
     fn link(&self, comm: &dyn Communicator, wanted: Option<Transport>, _: Duration) -> Result<Box<dyn Link<Threads>>> {
         match wanted {
             // One rank sends nothing, so any will do.
@@ -113,23 +96,6 @@ mod tests {
     use crate::comm::ranks::on_ranks;
     use crate::comm::{Neighbour, Solo};
     use crate::space::Serial;
-
-    /// Scalars change within their slots, and not at all once a method has stopped.
-    #[test]
-    fn scalars_change_until_the_stop() {
-        let mut sums = Reductions::new(&Serial, 1, 4).unwrap();
-        sums.scalars = vec![1.0, 2.0, 3.0, 0.0];
-        sums.stop = Some(3);
-        let double = |sums: &mut Reductions<Threads>, slots| {
-            Serial.change_scalars(sums, slots, &mut |scalars| scalars.iter_mut().for_each(|scalar| *scalar *= 2.0))
-        };
-        double(&mut sums, 1..3).unwrap();
-        assert_eq!(sums.scalars, [1.0, 4.0, 6.0, 0.0]);
-        assert!(double(&mut sums, 2..5).unwrap_err().to_string().contains("`scalars`"));
-        sums.scalars[3] = 1.0;
-        double(&mut sums, 0..3).unwrap();
-        assert_eq!(sums.scalars, [1.0, 4.0, 6.0, 1.0]);
-    }
 
     /// One rank exchanges nothing: a transport of GPUs is no mistake there, and a run notes that it has no effect.
     #[test]

@@ -143,17 +143,6 @@ pub trait Staging: Blas {
     /// A device's failure.
     fn unpack(&self, message: &[f64], first: usize, x: &mut Slice<Self, f64>) -> Result<()>;
 
-    /// Replaces `sums.scalars[slots]` by `change` of them, unless `sums` is stopped.
-    ///
-    /// # Errors
-    /// A device's failure.
-    fn change_scalars(
-        &self,
-        sums: &mut Reductions<Self>,
-        slots: Range<usize>,
-        change: &mut dyn FnMut(&mut [f64]),
-    ) -> Result<()>;
-
     /// Connects this rank with the others by the transport `wanted`, or by the best one that works on all ranks. Ranks call it
     /// together. A device waits at most `limit` for another rank.
     ///

@@ -14,17 +14,11 @@ mod peer;
 use super::staged::Staged;
 use super::transport::not_here;
 use super::{Communicator, Link, Staging, Transport, agree};
-use crate::blas::Reductions;
-use crate::error::check_at_least;
 use crate::space::cuda::{Cuda, CudaArray};
 use crate::space::{ExecutionSpace, Threads, allowed_cores};
 use crate::{Error, LocalOrdinal, Result};
 use pack::pack;
-use std::ops::Range;
 use std::time::Duration;
-
-/// Most scalars that are copied to the host at once, to avoid an allocation per all-reduce.
-const MOST: usize = 32;
 
 /// The indices to send and the buffer to pack them into, both on the device.
 #[derive(Debug)]
@@ -57,25 +51,6 @@ impl Staging for Cuda {
 
     fn unpack(&self, message: &[f64], first: usize, x: &mut CudaArray<f64>) -> Result<()> {
         self.write(message, first, x)
-    }
-
-    fn change_scalars(
-        &self,
-        sums: &mut Reductions<Cuda>,
-        slots: Range<usize>,
-        change: &mut dyn FnMut(&mut [f64]),
-    ) -> Result<()> {
-        // One copy brings the scalars and the stop scalar.
-        check_at_least("change_scalars", "scalars", sums.scalars.len().min(MOST), slots.end)?;
-        let mut scalars = [0.0; MOST];
-        let scalars = &mut scalars[..sums.scalars.len().min(MOST)];
-        self.read(&sums.scalars, scalars)?;
-        // All ranks hold the same state, so either all of them skip the all-reduce or none does.
-        if sums.stop.is_some_and(|stop| scalars[stop] != 0.0) {
-            return Ok(());
-        }
-        change(&mut scalars[slots.clone()]);
-        self.write(&scalars[slots.clone()], slots.start, &mut sums.scalars)
     }
 
     fn link(&self, comm: &dyn Communicator, wanted: Option<Transport>, limit: Duration) -> Result<Box<dyn Link<Self>>> {
