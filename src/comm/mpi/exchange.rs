@@ -5,7 +5,7 @@
 
 #![allow(unsafe_code)]
 
-use super::call::{check, request};
+use super::call::{check, request, test};
 use super::watch::Watch;
 use crate::comm::{Exchange, Map, MessageMemory};
 use crate::space::try_zeroed;
@@ -131,7 +131,8 @@ impl Persistent {
             return Ok(());
         }
         if self.watch.is_on() {
-            self.watch.wait(&mut self.requests, &mut self.statuses, || "a halo exchange".into())?;
+            let (requests, statuses) = (&mut self.requests, &mut self.statuses);
+            self.watch.poll(|| "a halo exchange".into(), || test(requests, Some(&mut *statuses)))?;
         } else {
             let (requests, statuses) = (self.requests.as_mut_ptr(), self.statuses.as_mut_ptr());
             // SAFETY: the requests were started by `begin`; there are as many statuses as requests (fewer than 2^31: two

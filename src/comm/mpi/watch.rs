@@ -63,21 +63,10 @@ impl Watch {
     /// Starts a nonblocking collective and waits for it. A failure ends all ranks.
     pub(super) fn collective(&self, name: &str, start: impl FnOnce(*mut ffi::MPI_Request) -> i32) {
         self.collectives.set(self.collectives.get() + 1);
-        // SAFETY: a status is a C struct of integers, for which zeros are values; MPI overwrites them.
-        let mut status = [unsafe { std::mem::zeroed() }];
         let at = || format!("{name} {}", self.collectives.get());
-        let ended = request(name, start).and_then(|request| self.wait(&mut [request], &mut status, at));
+        let ended = request(name, start)
+            .and_then(|mut request| self.poll(at, || test(std::slice::from_mut(&mut request), None)));
         ended.unwrap_or_else(|error| self.end(&error.to_string()));
-    }
-
-    /// Waits for all requests, with one status each; `at` names the wait.
-    pub(super) fn wait(
-        &self,
-        requests: &mut [ffi::MPI_Request],
-        statuses: &mut [ffi::MPI_Status],
-        at: impl Fn() -> String,
-    ) -> Result<()> {
-        self.poll(at, || test(requests, Some(&mut *statuses)))
     }
 
     /// Calls `is_done` until it returns true, at most as long as waits may take; `at` names the wait.
