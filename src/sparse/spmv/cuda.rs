@@ -3,7 +3,7 @@
 //! The caller chooses the number of threads ([`Cuda::spmv_lanes`]), or it follows from the mean length of a row
 //! ([`Lanes::of`]). The same number gives the same bits every time.
 
-use super::{CrsMatrix, Lanes, RowProduct, Spmv, StoredValue};
+use super::{CrsMatrix, Lanes, RowProduct, Spmv, StoredValue, check_vectors};
 use crate::blas::{Blas, Reductions};
 use crate::error::{check_at_least, check_length};
 use crate::space::Item;
@@ -34,8 +34,7 @@ impl Cuda {
         y: &mut CudaArray<f64>,
     ) -> Result<()> {
         let rows = a.graph().rows();
-        check_at_least("spmv", "x", x.len(), a.graph().columns())?;
-        check_at_least("spmv", "y", y.len(), rows)?;
+        check_vectors("spmv", a.graph(), [x.len(), y.len()])?;
         let [name, ..] = V::IN_CRS[lanes as usize];
         let (row_map, entries) = (a.graph().row_map(), a.graph().entries());
         let tiles = rows.div_ceil(lanes.tile(THREADS as usize));

@@ -1,9 +1,9 @@
 //! SpMV on Serial and Threads: one task per block of rows.
 
-use super::{CrsMatrix, RowProduct, Spmv, StoredValue};
+use super::{CrsMatrix, RowProduct, Spmv, StoredValue, check_vectors};
 use crate::blas::Reductions;
 use crate::error::{check_at_least, check_length};
-use crate::space::{Item, Threads};
+use crate::space::Threads;
 use crate::{Error, Result};
 use rayon::prelude::*;
 
@@ -11,7 +11,7 @@ impl<V: StoredValue> Spmv<V> for Threads {
     const ROW_BLOCK: usize = Threads::CHUNK;
 
     fn spmv(&self, a: &CrsMatrix<V>, x: &[f64], y: &mut [f64]) -> Result<()> {
-        check("spmv", a, x, y)?;
+        check_vectors("spmv", a.graph(), [x.len(), y.len()])?;
         let rows = a.graph().rows();
         self.for_each(y[..rows].par_chunks_mut(Threads::CHUNK).enumerate(), |(block, y)| {
             V::rows(a, block * Threads::CHUNK, x, y);
@@ -21,7 +21,7 @@ impl<V: StoredValue> Spmv<V> for Threads {
 
     fn spmv_dot(&self, a: &CrsMatrix<V>, product: RowProduct<'_, Threads>) -> Result<()> {
         let x = product.x;
-        check("spmv_dot", a, x, product.y)?;
+        check_vectors("spmv_dot", a.graph(), [x.len(), product.y.len()])?;
         dot_of_pieces(self, a.graph().rows(), Threads::CHUNK, product, |first, y, partials| {
             partials[0] = V::rows_dot(a, first, x, y);
         })
@@ -62,12 +62,6 @@ pub(in crate::sparse) fn dot_of_pieces(
         scalars[slot] = partials[..end].iter().sum();
     }
     Ok(())
-}
-
-fn check<V: Item>(operation: &'static str, a: &CrsMatrix<V>, x: &[f64], y: &[f64]) -> Result<()> {
-    let (rows, columns) = (a.graph().rows(), a.graph().columns());
-    check_at_least(operation, "x", x.len(), columns)?;
-    check_at_least(operation, "y", y.len(), rows)
 }
 
 #[cfg(test)]

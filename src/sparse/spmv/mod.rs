@@ -12,10 +12,11 @@ mod lanes;
 pub(super) use host::dot_of_pieces;
 pub use lanes::Lanes;
 
-use super::{CrsMatrix, RowProduct, StoredValue};
+use super::{CrsGraph, CrsMatrix, RowProduct, StoredValue};
 use crate::Result;
 use crate::blas::Blas;
-use crate::space::{Item, Slice};
+use crate::error::check_at_least;
+use crate::space::{Item, MemorySpace, Slice};
 
 /// Products of a CRS matrix whose values have type `V` with f64 vectors.
 pub trait Spmv<V: Item = f64>: Blas {
@@ -39,4 +40,14 @@ pub trait Spmv<V: Item = f64>: Blas {
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) for short vectors.
     fn spmv_dot(&self, a: &CrsMatrix<V, Self::Memory>, product: RowProduct<'_, Self>) -> Result<()>;
+}
+
+/// Refuses vectors x and y of these lengths that are too short for a matrix.
+pub(super) fn check_vectors<M: MemorySpace>(
+    operation: &'static str,
+    graph: &CrsGraph<M>,
+    [x, y]: [usize; 2],
+) -> Result<()> {
+    check_at_least(operation, "x", x, graph.columns())?;
+    check_at_least(operation, "y", y, graph.rows())
 }

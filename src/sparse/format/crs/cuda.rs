@@ -75,22 +75,14 @@ impl FormatCopy<Cuda> for DeviceCrs<f32> {
 }
 
 impl Cuda {
-    /// Returns the matrix with its values rounded to single precision, on the same graph.
+    /// Returns the matrix with its values rounded to single precision, on the same graph. Moves 12 bytes per entry.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) where the memory cannot be had.
     pub fn single(&self, a: &MatrixOf<Cuda>) -> Result<CrsMatrix<f32, CudaMemory>> {
-        let mut single = CrsMatrix::from_parts(a.graph().clone(), self.unfilled(a.graph().nnz())?);
-        self.to_single(a, &mut single)?;
+        let mut single = CrsMatrix::unfilled_on(self, a.graph().clone())?;
+        self.to_single(a.values(), single.parts_mut().1, Argument::NULL)?;
         Ok(single)
-    }
-
-    /// Rounds the values of a matrix into those of a single-precision one. Moves 12 bytes per entry.
-    ///
-    /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) for another number of entries.
-    pub fn to_single(&self, a: &MatrixOf<Cuda>, single: &mut CrsMatrix<f32, CudaMemory>) -> Result<()> {
-        self.to_single_counting(a.values(), single.parts_mut().1, Argument::NULL)
     }
 
     /// Rounds values, and refuses those too large for f32; the host waits.
@@ -100,13 +92,13 @@ impl Cuda {
         single: &mut CudaArray<f32>,
     ) -> Result<()> {
         let mut overflows = self.zeros::<u64>(1)?;
-        self.to_single_counting(values, single, (&mut overflows).into())?;
+        self.to_single(values, single, (&mut overflows).into())?;
         let mut found = [0];
         self.read(&overflows, &mut found)?;
         verdict([found[0], 0, 0])
     }
 
-    fn to_single_counting(&self, from: &CudaArray<f64>, to: &mut CudaArray<f32>, overflows: Argument) -> Result<()> {
+    fn to_single(&self, from: &CudaArray<f64>, to: &mut CudaArray<f32>, overflows: Argument) -> Result<()> {
         check_length("to_single", "single", to.len(), from.len())?;
         let grid = Grid::cover(from.len(), 256);
         self.launch(&SLICES, "to_single", grid, arguments![from.len() as u64, from, to, overflows])

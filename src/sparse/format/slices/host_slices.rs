@@ -16,10 +16,9 @@ use super::host_sweep::sweep;
 use super::host_sweep_layout::SweepLayout;
 use super::host_unions::{LISTED, SLICE};
 use super::host_update;
-use crate::error::check_at_least;
 use crate::space::{Threads, try_zeroed};
 use crate::sparse::StoredValue;
-use crate::sparse::spmv::dot_of_pieces;
+use crate::sparse::spmv::{check_vectors, dot_of_pieces};
 use crate::sparse::{CrsGraph, CrsMatrix, FormatCopy, Operator, RowProduct};
 use crate::{Error, Result};
 use rayon::prelude::*;
@@ -91,11 +90,6 @@ impl<V: StoredValue> HostSlices<V> {
         (HostRows::Slices(InSlices { graph, layout, places }), values)
     }
 
-    fn check(&self, operation: &'static str, x: &[f64], y: &[f64]) -> Result<()> {
-        check_at_least(operation, "x", x.len(), self.graph.columns())?;
-        check_at_least(operation, "y", y.len(), self.graph.rows())
-    }
-
     /// Returns the bytes of the matrix that one product reads, each once.
     fn matrix_bytes(&self) -> usize {
         let HostLayout { slices, tables, offsets, links, listed, .. } = &self.layout;
@@ -131,7 +125,7 @@ impl<V: StoredValue> Operator<Threads> for HostSlices<V> {
     }
 
     fn apply(&self, space: &Threads, x: &mut [f64], y: &mut [f64]) -> Result<()> {
-        self.check("spmv", x, y)?;
+        check_vectors("spmv", &self.graph, [x.len(), y.len()])?;
         let (matrix, rows) = (self.matrix(), self.graph.rows());
         let piece = self.swept_rows(space, rows);
         let pieces = y[..rows].par_chunks_mut(piece.unwrap_or(Threads::CHUNK)).enumerate();
@@ -149,7 +143,7 @@ impl<V: StoredValue> Operator<Threads> for HostSlices<V> {
 
     fn apply_dot_rows(&self, space: &Threads, product: RowProduct<'_, Threads>) -> Result<()> {
         let x = product.x;
-        self.check("spmv_dot", x, product.y)?;
+        check_vectors("spmv_dot", &self.graph, [x.len(), product.y.len()])?;
         let (matrix, piece) = (self.matrix(), self.swept_rows(space, product.rows.len()));
         let (all, each) = (self.graph.rows(), piece.unwrap_or(Threads::CHUNK));
         dot_of_pieces(space, all, each, product, |first, y, partials| match piece {

@@ -3,9 +3,9 @@
 use super::slice_layout::SliceLayout;
 use super::sliced_ell::{SLICE, SlicedEll, THREADS};
 use crate::Result;
-use crate::error::check_at_least;
 use crate::space::cuda::{Argument, Cuda, CudaArray, Grid, KernelFile, arguments};
 use crate::sparse::kernel_files::{SLICES, SLICES_SYMMETRIC};
+use crate::sparse::spmv::check_vectors;
 use crate::sparse::{FormatCopy, MatrixOf, Operator, RowProduct, StoredValue};
 use std::ops::Range;
 
@@ -15,9 +15,8 @@ impl<V: StoredValue> SlicedEll<V> {
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) when a vector is too short.
     pub fn spmv(&self, space: &Cuda, x: &CudaArray<f64>, y: &mut CudaArray<f64>) -> Result<()> {
-        let (rows, columns) = (self.graph.rows(), self.graph.columns());
-        check_at_least("spmv", "x", x.len(), columns)?;
-        check_at_least("spmv", "y", y.len(), rows)?;
+        check_vectors("spmv", &self.graph, [x.len(), y.len()])?;
+        let rows = self.graph.rows();
         let ([name, ..], grid) = (self.kernels(), Grid::new(self.tiles(rows), THREADS));
         space.launch(self.file(), name, grid, &self.arguments(arguments![rows as u64], arguments![x, y]))
     }
