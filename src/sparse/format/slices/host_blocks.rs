@@ -13,7 +13,6 @@ use super::host_rows::{Rows, prefetch_vector, vector};
 use super::host_unions::{LISTED, SLICE};
 use crate::space::prefetch;
 use crate::sparse::StoredValue;
-use crate::sparse::value::row_sum;
 
 /// y = A x over the rows from `first` on: one for each item of y.
 #[inline(always)]
@@ -35,7 +34,7 @@ pub(super) fn multiply<V: StoredValue, const D: usize>(a: Rows<'_, V>, first: us
 fn slice_of_nodes<V: StoredValue, const D: usize>(a: Rows<'_, V>, slice: usize, x: &[f64]) -> [[f64; D]; SLICE] {
     let place = a.layout.slices[slice];
     if place.table == LISTED {
-        return listed::<V, D>(a, slice, x);
+        return a.listed(slice, x);
     }
     let table = a.layout.tables[place.table as usize];
     let offsets = a.layout.offsets(table);
@@ -124,19 +123,6 @@ fn tabled<V: StoredValue, const D: usize, const EDGE: bool>(
                 sums[c] = sum;
             }
         }
-    }
-    sums
-}
-
-/// The products of a slice without a table.
-#[inline(always)]
-fn listed<V: StoredValue, const D: usize>(a: Rows<'_, V>, slice: usize, x: &[f64]) -> [[f64; D]; SLICE] {
-    let (first, mut at) = (slice * SLICE * D, D * D * a.layout.slices[slice].start);
-    let mut sums = [[0.0; D]; SLICE];
-    for (row, sum) in (first..a.graph.rows()).zip(sums.as_flattened_mut()) {
-        let columns = a.graph.row(row);
-        *sum = row_sum(columns, &a.values[at..at + columns.len()], x);
-        at += columns.len();
     }
     sums
 }

@@ -32,7 +32,7 @@ impl<V: StoredValue> Rows<'_, V> {
     #[inline(always)]
     pub fn slice(&self, slice: usize, x: &[f64]) -> [f64; SLICE] {
         match self.layout.slices[slice].table {
-            LISTED => self.listed(slice, x),
+            LISTED => self.listed(slice, x).map(|[sum]| sum),
             _ => self.by_table::<true>(slice, x, [0.0; SLICE]),
         }
     }
@@ -113,12 +113,12 @@ impl<V: StoredValue> Rows<'_, V> {
         sums
     }
 
-    /// The products of a slice without a table.
+    /// The products of a slice without a table, whose nodes have D unknowns.
     #[inline(always)]
-    fn listed(&self, slice: usize, x: &[f64]) -> [f64; SLICE] {
-        let (first, mut at) = (slice * SLICE, self.layout.slices[slice].start);
-        let mut sums = [0.0; SLICE];
-        for (row, sum) in (first..self.graph.rows()).zip(&mut sums) {
+    pub fn listed<const D: usize>(&self, slice: usize, x: &[f64]) -> [[f64; D]; SLICE] {
+        let (first, mut at) = (slice * SLICE * D, D * D * self.layout.slices[slice].start);
+        let mut sums = [[0.0; D]; SLICE];
+        for (row, sum) in (first..self.graph.rows()).zip(sums.as_flattened_mut()) {
             let columns = self.graph.row(row);
             *sum = row_sum(columns, &self.values[at..at + columns.len()], x);
             at += columns.len();

@@ -12,10 +12,9 @@ pub(super) struct Mirrored {
 }
 
 /// What a sweep does with the slices of a table.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct SweptTable {
-    first: usize,
-    len: usize,
+    mirrored: Vec<Mirrored>,
     is_swept: bool,
 }
 
@@ -25,7 +24,6 @@ pub(super) struct SweepLayout {
     /// Greatest distance between a row in a swept slice and a row whose values it mirrors; 0: there is no sweep.
     pub reach: usize,
     tables: Vec<SweptTable>,
-    mirrored: Vec<Mirrored>,
 }
 
 impl SweepLayout {
@@ -49,9 +47,7 @@ impl SweepLayout {
                 let offset = usize::try_from(offset).ok().filter(|offset| (1..=reach).contains(offset))?;
                 Some(Mirrored { offset, values: SLICE * table.stored_before(k) })
             });
-            let (first, above) = (sweep.mirrored.len(), spread(above.collect()));
-            sweep.tables.push(SweptTable { first, len: above.len(), is_swept: distance <= reach });
-            sweep.mirrored.extend(above);
+            sweep.tables.push(SweptTable { mirrored: spread(above.collect()), is_swept: distance <= reach });
         }
         sweep
     }
@@ -59,7 +55,7 @@ impl SweepLayout {
     /// The offsets of a table that later rows mirror, in the order of [`spread`].
     #[inline(always)]
     pub fn mirrored(&self, table: u32) -> &[Mirrored] {
-        self.tables.get(table as usize).map_or(&[], |table| &self.mirrored[table.first..][..table.len])
+        self.tables.get(table as usize).map_or(&[], |table| &table.mirrored)
     }
 
     /// Whether the rows of a slice with this table need nothing but what earlier slices add.
