@@ -97,12 +97,6 @@ impl<V: Item, M: MemorySpace> CrsMatrix<V, M> {
         &mut self.values
     }
 
-    /// Returns the shared graph and the values, the latter writable.
-    #[cfg(feature = "cuda")]
-    pub(crate) fn values_on_graph(&mut self) -> (&Arc<CrsGraph<M>>, &mut M::Array<V>) {
-        (&self.graph, &mut self.values)
-    }
-
     /// Returns the graph and the values.
     pub fn into_parts(self) -> (Arc<CrsGraph<M>>, M::Array<V>) {
         (self.graph, self.values)

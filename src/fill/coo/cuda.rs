@@ -166,7 +166,7 @@ impl CudaCoo {
         sum: Sum,
         matrix: &mut CrsMatrix<f64, CudaMemory>,
     ) -> Result<()> {
-        let (graph, out) = matrix.values_on_graph();
+        let (graph, out) = matrix.parts_mut();
         check_copy("CudaCoo::set_values", graph, &self.graph)?;
         self.sum_entries(space, values, sum, out)
     }

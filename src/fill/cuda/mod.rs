@@ -122,7 +122,7 @@ impl CudaFill {
         name: &'static str,
         matrix: &'a mut CrsMatrix<f64, CudaMemory>,
     ) -> Result<(Arc<CrsGraph<CudaMemory>>, &'a mut CudaArray<f64>)> {
-        let (graph, values) = matrix.values_on_graph();
+        let (graph, values) = matrix.parts_mut();
         let Some(crs) = &self.crs else {
             return Err(Error::Invalid(format!("{name}: expected a plan that was made for a graph")));
         };
