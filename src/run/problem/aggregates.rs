@@ -1,7 +1,6 @@
 //! The algebraic preconditioner of a problem: smoothed aggregation of its matrix alone, whatever mesh and element it comes from.
 
-use super::discrete::Discrete;
-use super::linear::Linear;
+use super::linear::System;
 use super::multigrid::work;
 use crate::comm::{Halo, agree};
 use crate::run::Job;
@@ -42,7 +41,7 @@ impl Pace {
 const STALE: f64 = 1.5;
 
 /// Constants, or rigid body modes where the unknowns are displacements.
-fn near_null<S: Job>(fine: &Discrete<'_, S>) -> Result<NearNull> {
+fn near_null<S: Job>(fine: &System<'_, S>) -> Result<NearNull> {
     let (mesh, dofs) = (fine.input.mesh, fine.case.model.dofs());
     let owned = mesh.map.owned_count();
     if dofs != 3 {
@@ -56,7 +55,7 @@ fn near_null<S: Job>(fine: &Discrete<'_, S>) -> Result<NearNull> {
 
 impl<S: Job> Aggregates<S> {
     /// Prepares the exchange of the finest level. All ranks call it together.
-    pub fn new(fine: &Discrete<'_, S>) -> Result<Self> {
+    pub fn new(fine: &System<'_, S>) -> Result<Self> {
         let links = fine.input.links;
         let halo = agree(links.comm(), links.halo(fine.space, fine.map()))?;
         Ok(Aggregates { levels: None, halo, pace: Pace::default() })
@@ -64,13 +63,13 @@ impl<S: Job> Aggregates<S> {
 
     /// Makes the levels of the matrix, or refills them with its new values if the solve with the older ones was slow. All ranks call it
     /// together.
-    pub fn prepare(&mut self, fine: &Discrete<'_, S>, linear: &Linear<S>) -> Result<()> {
+    pub fn prepare(&mut self, fine: &System<'_, S>) -> Result<()> {
         if self.levels.is_some() && !self.pace.is_slow {
             return Ok(());
         }
         self.pace = Pace::default();
         let (space, links) = (fine.space, fine.input.links);
-        let matrix = agree(links.comm(), linear.stored().and_then(S::crs))?;
+        let matrix = agree(links.comm(), fine.stored().and_then(S::crs))?;
         match &mut self.levels {
             Some(levels) => levels.refill(space, links, matrix),
             None => {
@@ -89,12 +88,11 @@ impl<S: Job> Aggregates<S> {
     /// Calls `work` with the cycle.
     pub fn with_cycle<R>(
         &mut self,
-        fine: &Discrete<'_, S>,
-        linear: &Linear<S>,
+        fine: &System<'_, S>,
         work: impl FnOnce(&mut Cycle<'_, S>) -> Result<R>,
     ) -> Result<R> {
         let interior = fine.input.links.apart(fine.interior_rows());
-        let operator = DistributedOperator::new(S::operator(linear.stored()?), &mut self.halo, interior)?;
+        let operator = DistributedOperator::new(S::operator(fine.stored()?), &mut self.halo, interior)?;
         let levels = self.levels.as_mut().ok_or_else(|| Error::Invalid("preconditioner: expected a matrix".into()))?;
         levels.with_cycle(&operator, work)
     }
@@ -115,9 +113,9 @@ impl<S: Job> Aggregates<S> {
     }
 
     /// Returns what a cycle moves and computes on this rank.
-    pub fn cost(&self, linear: &Linear<S>) -> Cost {
+    pub fn cost(&self, fine: &System<'_, S>) -> Cost {
         let Some(levels) = &self.levels else { return Cost::default() };
-        let ((levels, coarse), finest) = (levels.levels(), linear.product());
+        let ((levels, coarse), finest) = (levels.levels(), fine.product());
         let coarse = coarse.map(|matrix| [Operator::<S>::bytes(matrix) as u64, matrix.graph().nnz() as u64]);
         work(levels, [[finest.bytes, finest.flops / 2]].into_iter().chain(coarse))
     }

@@ -13,8 +13,8 @@ use crate::sparse::Precision;
 impl<S: Job> Problem<'_, S> {
     /// Sets what a call of each phase moves and computes on this rank.
     pub fn book_costs(&self) {
-        let ProblemInput { deck, mesh, phases, .. } = &self.discrete.input;
-        let dofs = self.discrete.case.model.dofs() as u64;
+        let ProblemInput { deck, mesh, phases, .. } = &self.system.input;
+        let dofs = self.system.case.model.dofs() as u64;
         let [owned, ghosts, elems, nodes, points] = [
             mesh.map.owned_count(),
             mesh.map.ghost_count(),
@@ -26,7 +26,7 @@ impl<S: Job> Problem<'_, S> {
         let sizes = |dofs: u64, nnz: u64| Sizes { owned: dofs * owned, ghosts: dofs * ghosts, elems, nnz };
         // `written`: values that an assembly writes, without padding, and of symmetric halves each pair once; `moved`: bytes of element
         // matrices that it writes to memory and reads back.
-        let ([nnz, position], written, moved, conditions) = match &self.linear {
+        let ([nnz, position], written, moved, conditions) = match &self.system.linear {
             Linear::Matrix(stored) => {
                 let written = stored.numbers[0].min(S::assembled_len(&stored.system.matrix) as u64);
                 let conditions = stored.system.conditions.len() as u64;
@@ -34,7 +34,7 @@ impl<S: Job> Problem<'_, S> {
             }
             Linear::Elements(..) => ([0; 2], 0, 0, 0),
         };
-        let (of_unknowns, product) = (sizes(dofs, nnz), self.linear.product());
+        let (of_unknowns, product) = (sizes(dofs, nnz), self.system.product());
         let shape = cost::Shape { nodes, points, dofs, position };
         let element_flops = match deck.element_kernel() {
             Kernel::Fused => MOMENTS_FLOPS as u64,
@@ -48,7 +48,7 @@ impl<S: Job> Problem<'_, S> {
             Precision::F32 => 4,
         };
         let mut step = product;
-        if let Some(cycle) = self.preconditioner.as_ref().map(|preconditioner| preconditioner.cost(&self.linear)) {
+        if let Some(cycle) = self.preconditioner.as_ref().map(|preconditioner| preconditioner.cost(&self.system)) {
             step = Cost { bytes: step.bytes + cycle.bytes, flops: step.flops + cycle.flops };
         }
         let iteration = match deck.solver() {
@@ -67,7 +67,7 @@ impl<S: Job> Problem<'_, S> {
                 },
             ),
             ("boundary", cost::boundary(conditions)),
-            (self.linear.phase(), product),
+            (self.system.phase(), product),
             ("halo", halo),
             ("ghosts", halo),
             ("cg", iteration),

@@ -39,7 +39,7 @@ impl<'a, S: Job> Discrete<'a, S> {
     }
 
     /// This rank's elements.
-    pub fn on(&self) -> FieldOn<'_, S::Memory> {
+    pub fn on(&self) -> FieldOn<'a, S::Memory> {
         let Mesh { element, elem_node, node_coord, .. } = self.input.mesh;
         FieldOn { element: *element, elem_node, node_coord: S::Memory::slice(node_coord) }
     }

@@ -2,7 +2,7 @@
 
 use super::ProblemInput;
 use super::discrete::Discrete;
-use super::linear::Linear;
+use super::linear::System;
 use crate::comm::ranks::on_ranks;
 use crate::comm::{Communicator, Links, Solo};
 use crate::element::ElementType;
@@ -136,28 +136,29 @@ fn probed_diagonals_are_those_of_matrices(comm: &dyn Communicator) {
     ] {
         let (deck, phases, links) = (deck(kind, element, [7, 9, 5]), Phases::default(), Links::<Threads>::staged(comm));
         let mesh = made(&Serial, comm, element, share(&deck, comm).unwrap()).unwrap();
-        let input =
-            ProblemInput { deck: &deck, links: &links, mesh: &mesh, coarse: &[], phases: &phases, progress: &silent };
-        let (discrete, mut marks) = (Discrete::new(&Serial, input).unwrap(), Vec::new());
+        let (deck, links, mesh, phases) = (&deck, &links, &mesh, &phases);
+        let input = || ProblemInput { deck, links, mesh, coarse: &[], phases, progress: &silent };
+        let discrete = || Discrete::new(&Serial, input()).unwrap();
         let nodes = crate::graph::build(&Serial, &mesh.elem_node, mesh.map.owned_count(), Default::default()).unwrap();
         let graph = Serial.dof_graph(nodes, kind.dofs()).unwrap();
-        let n = discrete.map().owned_count();
-        let mut unknowns = discrete.start().unwrap();
-        discrete.scatter_by_id(3, &mut unknowns).unwrap();
+        let n = discrete().map().owned_count();
+        let mut unknowns = discrete().start().unwrap();
+        discrete().scatter_by_id(3, &mut unknowns).unwrap();
         unknowns.iter_mut().for_each(|u| *u = 1.5 + 0.5 * *u);
-        let inverse_of = |mut linear: Linear<Threads>| {
+        let fixed = discrete().fixed().unwrap();
+        let inverse_of = |graph| {
+            let mut system = System::new(discrete(), graph, &mut Vec::new()).unwrap();
             let mut inverse = vec![f64::NAN; n];
-            linear.assemble(&discrete, &unknowns, &mut vec![0.0; n], &mut Vec::new()).unwrap();
-            linear.inverse_diagonal(&discrete, &mut inverse).unwrap();
+            system.assemble(&unknowns, &mut vec![0.0; n], &mut Vec::new()).unwrap();
+            system.inverse_diagonal(&mut inverse).unwrap();
             let mut vector = vec![f64::INFINITY; n];
-            linear.clear_fixed(&discrete, &mut vector).unwrap();
-            let fixed = discrete.fixed().unwrap();
+            system.clear_fixed(&mut vector).unwrap();
             assert!(vector.iter().zip(&fixed).all(|(&item, &is_fixed)| (item == 0.0) == (is_fixed != 0)), "{vector:?}");
             inverse
         };
-        let expected = inverse_of(Linear::matrix(&discrete, graph, &mut marks).unwrap());
-        let found = inverse_of(Linear::elements(&discrete, &mut marks).unwrap());
-        for (at, &is_fixed) in discrete.fixed().unwrap().iter().take(n).enumerate() {
+        let expected = inverse_of(Some(graph));
+        let found = inverse_of(None);
+        for (at, &is_fixed) in fixed.iter().take(n).enumerate() {
             let expected = if is_fixed == 0 { expected[at] } else { 1.0 };
             let departure = (found[at] / expected - 1.0).abs();
             assert!(departure < 1e-12, "{kind} on {element}, {at}: {} {expected}", found[at]);

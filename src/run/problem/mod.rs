@@ -41,6 +41,7 @@ pub use linear::Outcome;
 
 use super::deck::{Choice, Preconditioning, Solver, with_flag};
 use super::{Event, Job};
+use crate::Result;
 use crate::blas::Collective;
 use crate::comm::{Halo, agree};
 use crate::error::count;
@@ -51,9 +52,8 @@ use crate::solve::{
 };
 use crate::space::{Array, MemorySpace, Slice};
 use crate::sparse::Precision;
-use crate::{Error, Result};
 use discrete::{Discrete, Marks, step};
-use linear::Linear;
+use linear::{Linear, System};
 use preconditioner::Levels;
 
 /// Number of products that are timed separately if a solve cannot time them, since its launches are asynchronous.
@@ -64,8 +64,7 @@ const SEEDS: [u64; 2] = [0x6d69_6e69, 0x6665_6e6c];
 
 /// A problem with its matrix and working memory, reused by all Newton steps.
 pub struct Problem<'a, S: Job> {
-    discrete: Discrete<'a, S>,
-    linear: Linear<S>,
+    system: System<'a, S>,
     halo: Halo<S>,
     workspace: CgWorkspace<S>,
     /// The workspace of other methods than CG.
@@ -79,7 +78,7 @@ pub struct Problem<'a, S: Job> {
 
 impl<S: Job> std::fmt::Debug for Problem<'_, S> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Problem").field("input", &self.discrete.input).finish_non_exhaustive()
+        f.debug_struct("Problem").field("input", &self.system.input).finish_non_exhaustive()
     }
 }
 
@@ -102,15 +101,10 @@ impl<'a, S: Job> Problem<'a, S> {
         let halo = links.halo(space, discrete.map()).and_then(|halo| Ok((halo, space.mark()?)));
         let (halo, after) = agree(comm, halo)?;
         let mut marks = vec![("setup/halo", before, after)];
-        let linear = match graph {
-            Some(graph) => Linear::matrix(&discrete, graph, &mut marks),
-            None => Linear::elements(&discrete, &mut marks),
-        };
-        let linear = agree(comm, linear)?;
+        let system = agree(comm, System::new(discrete, graph, &mut marks))?;
         let mut problem = Problem {
-            preconditioner: Levels::new(&discrete, &mut marks)?,
-            linear,
-            discrete,
+            preconditioner: Levels::new(&system, &mut marks)?,
+            system,
             halo,
             workspace: step(space, &mut marks, "setup/cg", || match variant {
                 Choice::Auto => CgWorkspace::new(space, rows, columns),
@@ -129,7 +123,7 @@ impl<'a, S: Job> Problem<'a, S> {
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) where the memory cannot be had.
     pub fn start(&self) -> Result<Array<S, f64>> {
-        self.discrete.start()
+        self.system.start()
     }
 
     /// Gives the ghosts of a vector the values of their owners. All ranks call it together.
@@ -137,7 +131,7 @@ impl<'a, S: Job> Problem<'a, S> {
     /// # Errors
     /// The failure of a device or of the transport.
     pub fn refresh(&mut self, vector: &mut Slice<S, f64>) -> Result<()> {
-        self.halo.update(self.discrete.space, vector)
+        self.halo.update(self.system.space, vector)
     }
 
     /// Returns the linear solve that ended Newton's iteration with an error, if one did. Its solution was not applied.
@@ -150,9 +144,9 @@ impl<'a, S: Job> Problem<'a, S> {
     /// # Errors
     /// A device's failure.
     pub fn outcome(&mut self) -> Result<Outcome> {
-        let Problem { preconditioner, discrete, linear, .. } = self;
-        let levels = preconditioner.as_mut().map(|preconditioner| preconditioner.levels(discrete, linear));
-        Ok(Outcome { levels: levels.transpose()?.unwrap_or_default(), ..linear.outcome() })
+        let Problem { preconditioner, system, .. } = self;
+        let levels = preconditioner.as_mut().map(|preconditioner| preconditioner.levels(system));
+        Ok(Outcome { levels: levels.transpose()?.unwrap_or_default(), ..system.outcome() })
     }
 
     /// Measures the symmetry of the last Jacobian and records the remaining times. If the deck asks for bandwidths and a solve
@@ -161,15 +155,13 @@ impl<'a, S: Job> Problem<'a, S> {
     /// # Errors
     /// A device's failure.
     pub fn finish(&mut self) -> Result<Symmetry> {
-        if self.discrete.input.deck.run.triad == Some(true) && !S::SYNCHRONOUS {
-            let (space, map) = (self.discrete.space, self.discrete.map());
+        if self.system.input.deck.run.triad == Some(true) && !S::SYNCHRONOUS {
+            let (space, map) = (self.system.space, self.system.map());
             let (mut x, mut y): (Array<S, f64>, Array<S, f64>) =
                 (space.zeros(map.local_count())?, space.zeros(map.owned_count())?);
             let (x, y) = (S::Memory::slice_mut(&mut x), S::Memory::slice_mut(&mut y));
             for _ in 0..TIMED_PRODUCTS {
-                self.timed(self.linear.phase(), |this| {
-                    this.linear.with_operator(&this.discrete, false, |local| local.apply(space, x, y))
-                })?;
+                self.timed(self.system.phase(), |this| this.system.operator(false).apply(space, x, y))?;
             }
         }
         let symmetry = self.timed("verify", Self::symmetry)?;
@@ -179,31 +171,28 @@ impl<'a, S: Job> Problem<'a, S> {
 
     /// The symmetry of the Jacobian as CG sees it: in its storage format, with boundary conditions and halo.
     fn symmetry(&mut self) -> Result<Symmetry> {
-        let discrete = &self.discrete;
-        let (links, space) = (discrete.input.links, discrete.space);
-        if let Linear::Matrix(stored) = &mut self.linear {
+        let Problem { system, halo, workspace, .. } = self;
+        let (links, space) = (system.input.links, system.space);
+        if let Linear::Matrix(stored) = &mut system.linear {
             space.update(&mut stored.system.matrix)?;
         }
-        let interior = links.apart(discrete.interior_rows());
-        let (halo, workspace) = (&mut self.halo, &mut self.workspace);
-        self.linear.with_operator(discrete, false, |local| {
-            let operator = DistributedOperator::new(local, halo, interior)?;
-            symmetry(space, &operator, links, workspace, |which, vector| discrete.scatter_by_id(SEEDS[which], vector))
-        })
+        let interior = links.apart(system.interior_rows());
+        let operator = DistributedOperator::new(system.operator(false), halo, interior)?;
+        symmetry(space, &operator, links, workspace, |which, vector| system.scatter_by_id(SEEDS[which], vector))
     }
 
     /// Refreshes ghosts as the phase `ghosts`.
     fn refresh_timed(&mut self, unknowns: &mut Slice<S, f64>) -> Result<()> {
         // A host records an empty exchange too, so that its reports always have this phase.
         if S::SYNCHRONOUS || !self.halo.is_empty() {
-            self.timed("ghosts", |this| this.halo.update(this.discrete.space, unknowns))?;
+            self.timed("ghosts", |this| this.halo.update(this.system.space, unknowns))?;
         }
         Ok(())
     }
 
     /// Does `work` between two marks, without waiting.
     fn timed<R>(&mut self, phase: &'static str, work: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
-        let (space, mut marks) = (self.discrete.space, std::mem::take(&mut self.marks));
+        let (space, mut marks) = (self.system.space, std::mem::take(&mut self.marks));
         let result = step(space, &mut marks, phase, || work(self));
         self.marks = marks;
         result
@@ -211,7 +200,7 @@ impl<'a, S: Job> Problem<'a, S> {
 
     /// Adds the times between the marks to their phases; waits for the marks.
     fn book(&mut self) -> Result<()> {
-        let Discrete { space, input: ProblemInput { phases, .. }, .. } = &self.discrete;
+        let Discrete { space, input: ProblemInput { phases, .. }, .. } = &*self.system;
         for (phase, before, after) in self.marks.drain(..) {
             phases.add_call(phase, space.between(&before, &after)?);
         }
@@ -255,23 +244,23 @@ fn diverged(info: &SolveInfo) -> Option<String> {
 
 impl<S: Job> NonlinearProblem<S> for Problem<'_, S> {
     fn rows(&self) -> usize {
-        self.discrete.map().owned_count()
+        self.system.map().owned_count()
     }
 
     fn assemble(&mut self, unknowns: &mut Slice<S, f64>, residual: &mut Slice<S, f64>) -> Result<()> {
         self.refresh_timed(unknowns)?;
-        self.linear.assemble(&self.discrete, unknowns, residual, &mut self.marks)
+        self.system.assemble(unknowns, residual, &mut self.marks)
     }
 
     fn residual(&mut self, unknowns: &mut Slice<S, f64>, residual: &mut Slice<S, f64>) -> Result<bool> {
         self.refresh_timed(unknowns)?;
-        self.linear.residual(&self.discrete, unknowns, residual, &mut self.marks)
+        self.system.residual(unknowns, residual, &mut self.marks)
     }
 
     fn improves_start(&self) -> bool {
         // Coarse boxes are solved by CG.
         let starts = self.preconditioner.as_ref().is_some_and(Levels::starts);
-        starts && self.discrete.input.deck.solver() == Solver::Cg
+        starts && self.system.input.deck.solver() == Solver::Cg
     }
 
     fn improve_start(&mut self, x: &mut Slice<S, f64>) -> Result<bool> {
@@ -279,8 +268,8 @@ impl<S: Job> NonlinearProblem<S> for Problem<'_, S> {
             return Ok(false);
         }
         let Some(mut preconditioner) = self.preconditioner.take() else { return Ok(false) };
-        (self.discrete.input.progress)(Event::Phase("nested"))?;
-        let improved = self.timed("nested", |this| preconditioner.nested_start(&this.discrete, &this.linear, x));
+        (self.system.input.progress)(Event::Phase("nested"))?;
+        let improved = self.timed("nested", |this| preconditioner.nested_start(&this.system, x));
         self.preconditioner = Some(preconditioner);
         improved
     }
@@ -292,17 +281,15 @@ impl<S: Job> NonlinearProblem<S> for Problem<'_, S> {
         delta: &mut Slice<S, f64>,
         forcing: Option<f64>,
     ) -> Result<SolveInfo> {
-        let discrete = &self.discrete;
-        let &ProblemInput { deck, links, phases, progress, .. } = &discrete.input;
-        let (space, apart) = (discrete.space, links.apart(discrete.interior_rows()));
-        self.linear.update(discrete, &mut self.marks)?;
+        self.system.update(&mut self.marks)?;
+        let system = &self.system;
+        let &ProblemInput { deck, links, phases, progress, .. } = &system.input;
+        let (space, apart) = (system.space, links.apart(system.interior_rows()));
         if let Some(preconditioner) = &mut self.preconditioner {
-            step(space, &mut self.marks, "preconditioner", || {
-                preconditioner.prepare(discrete, &self.linear, unknowns)
-            })?;
+            step(space, &mut self.marks, "preconditioner", || preconditioner.prepare(system, unknowns))?;
         }
         let before = space.mark()?;
-        space.fill(discrete.map().owned_count(), 0.0, delta)?;
+        space.fill(system.map().owned_count(), 0.0, delta)?;
         let params = deck.cg_params();
         let params = CgParams { tolerance: forcing.unwrap_or(params.tolerance), ..params };
         let method = deck.solver().method();
@@ -310,33 +297,28 @@ impl<S: Job> NonlinearProblem<S> for Problem<'_, S> {
         // Chosen before the solve: all iterations in one launch, unless a variant was asked for.
         let launch = match deck.cg.variant {
             Choice::Auto if links.is_alone() && self.preconditioner.is_none() && method == Method::Cg => {
-                self.linear.single_launch(space)?
+                system.single_launch()?
             }
             _ => None,
         };
-        let (linear, halo, workspace) = (&self.linear, &mut self.halo, &mut self.workspace);
+        let workspace = &mut self.workspace;
         let (general, mut of_general) = (&mut self.general, None);
         // A cycle takes the rounded values where products read such, and the method those that were assembled.
-        let preconditioner = &mut self.preconditioner;
-        let in_f64 = preconditioner.is_some() && deck.matrix.values == Precision::F32;
-        let (solved, times) = linear.with_operator(discrete, in_f64, |local| {
-            let operator = DistributedOperator::new(local, halo, apart)?;
-            let mut work = |preconditioner: &mut dyn Preconditioner<S>| {
-                let mut system = LinearSystem { operator: &operator, preconditioner, comm: links, rhs: residual };
-                match &launch {
-                    _ if method != Method::Cg => {
-                        general.solve(space, &mut system, delta, params, observe, &mut of_general)
-                    }
-                    Some(launch) => cg_single_launch(space, launch, &mut system, delta, params, workspace, observe),
-                    None => cg(space, &mut system, delta, params, workspace, observe),
-                }
-            };
-            let solved = match preconditioner {
-                Some(preconditioner) => preconditioner.with_preconditioner(discrete, linear, work),
-                None => work(&mut Identity),
-            };
-            Ok::<_, Error>((solved, operator.times()))
-        })?;
+        let in_f64 = self.preconditioner.is_some() && deck.matrix.values == Precision::F32;
+        let operator = DistributedOperator::new(system.operator(in_f64), &mut self.halo, apart)?;
+        let mut work = |preconditioner: &mut dyn Preconditioner<S>| {
+            let mut system = LinearSystem { operator: &operator, preconditioner, comm: links, rhs: residual };
+            match &launch {
+                _ if method != Method::Cg => general.solve(space, &mut system, delta, params, observe, &mut of_general),
+                Some(launch) => cg_single_launch(space, launch, &mut system, delta, params, workspace, observe),
+                None => cg(space, &mut system, delta, params, workspace, observe),
+            }
+        };
+        let solved = match &mut self.preconditioner {
+            Some(preconditioner) => preconditioner.with_preconditioner(system, work),
+            None => work(&mut Identity),
+        };
+        let times = operator.times();
         drop(launch);
         let marked = space.mark();
         // A solve that stopped early is measured as any other, and its numbers are kept for the report.
@@ -350,13 +332,9 @@ impl<S: Job> NonlinearProblem<S> for Problem<'_, S> {
         };
         let solved = marked?;
         // With the values that were assembled, whatever CG's products read.
-        let (halo, workspace) = (&mut self.halo, &mut self.workspace);
-        info.recomputed = Some(linear.with_operator(discrete, true, |local| {
-            let operator = DistributedOperator::new(local, halo, apart)?;
-            let preconditioner = &mut Identity;
-            let system = LinearSystem { operator: &operator, preconditioner, comm: links, rhs: residual };
-            true_residual(space, &system, delta, workspace)
-        })?);
+        let operator = &DistributedOperator::new(system.operator(true), &mut self.halo, apart)?;
+        let assembled = LinearSystem { operator, preconditioner: &mut Identity, comm: links, rhs: residual };
+        info.recomputed = Some(true_residual(space, &assembled, delta, &mut self.workspace)?);
         if let Some(preconditioner) = &mut self.preconditioner {
             preconditioner.note(&info);
         }
@@ -364,7 +342,7 @@ impl<S: Job> NonlinearProblem<S> for Problem<'_, S> {
             progress(Event::Notice(&notice))?;
         }
         if let Some(times) = times {
-            let product = self.linear.phase();
+            let product = system.phase();
             phases.add(product, times.calls, times.spmv.as_secs_f64());
             phases.add("halo", times.calls, times.halo.as_secs_f64());
             [product, "halo"].iter().for_each(|part| phases.nest(part, "cg"));

@@ -9,7 +9,7 @@
 
 use super::discrete::{Discrete, Marks};
 use super::input::ProblemInput;
-use super::linear::Linear;
+use super::linear::System;
 use crate::Result;
 use crate::blas::Collective;
 use crate::comm::{Halo, Links, agree};
@@ -28,8 +28,7 @@ pub(super) const SEED: u64 = 0x6569_6765;
 
 /// A matrix on a mesh, with the exchange of its columns.
 pub(super) struct OnMesh<'a, S: Job> {
-    pub(super) discrete: Discrete<'a, S>,
-    pub(super) linear: Linear<S>,
+    pub(super) system: System<'a, S>,
     pub(super) halo: Halo<S>,
     pub(super) unknowns: Array<S, f64>,
     residual: Array<S, f64>,
@@ -127,8 +126,8 @@ impl<'a, S: Job> OnMesh<'a, S> {
         let strategy = deck.graph.strategy.or_default();
         let nodes = graph::build(space, &mesh.elem_node, mesh.map.owned_count(), strategy);
         let graph = agree(comm, nodes.and_then(|nodes| space.dof_graph(nodes, discrete.case.model.dofs())))?;
-        let linear = agree(comm, Linear::matrix(&discrete, graph, &mut unused))?;
-        let halo = agree(comm, on.halo(space, discrete.map()))?;
+        let system = agree(comm, System::new(discrete, Some(graph), &mut unused))?;
+        let halo = agree(comm, on.halo(space, system.map()))?;
         let sampling = if deck.problem.kind.is_linear() {
             None
         } else {
@@ -138,17 +137,17 @@ impl<'a, S: Job> OnMesh<'a, S> {
                 Stencil::linear(rows, columns)
             })?;
             let room = agree(comm, space.zeros(Operator::<S>::columns(sampling.matrix())))?;
-            Some((sampling, room, discrete.case.model.dofs() * finer.map.owned_count()))
+            Some((sampling, room, system.case.model.dofs() * finer.map.owned_count()))
         };
-        let (rows, columns) = (discrete.map().owned_count(), discrete.map().local_count());
+        let (rows, columns) = (system.map().owned_count(), system.map().local_count());
         let vectors = space.zeros(columns).and_then(|unknowns| Ok((unknowns, space.zeros(rows)?)));
         let (unknowns, residual) = agree(comm, vectors)?;
-        Ok(OnMesh { discrete, linear, halo, unknowns, residual, sampling })
+        Ok(OnMesh { system, halo, unknowns, residual, sampling })
     }
 
     /// Assembles at the unknowns of the next finer box.
     pub(super) fn assemble(&mut self, finer: &Slice<S, f64>) -> Result<()> {
-        let (space, mut unused) = (self.discrete.space, Marks::<S>::new());
+        let (space, mut unused) = (self.system.space, Marks::<S>::new());
         let unknowns = S::Memory::slice_mut(&mut self.unknowns);
         if let Some((sampling, room, count)) = &mut self.sampling {
             let room = S::Memory::slice_mut(room);
@@ -157,23 +156,23 @@ impl<'a, S: Job> OnMesh<'a, S> {
             self.halo.update(space, unknowns)?;
         }
         let residual = S::Memory::slice_mut(&mut self.residual);
-        self.linear.assemble(&self.discrete, unknowns, residual, &mut unused)
+        self.system.assemble(unknowns, residual, &mut unused)
     }
 
     /// Copies the assembled values to the storage format.
     pub(super) fn update(&mut self) -> Result<()> {
-        self.linear.update(&self.discrete, &mut Marks::<S>::new())
+        self.system.update(&mut Marks::<S>::new())
     }
 
     /// Lends the matrix with its exchange.
     pub(super) fn part<'p>(&'p mut self) -> Part<'p, 'a, S> {
-        (&self.discrete, &self.linear, &mut self.halo)
+        (&self.system, &mut self.halo)
     }
 }
 
 impl<'a, S: Job> Multigrid<'a, S> {
     /// Prepares all levels; `None` without a preconditioner. All ranks call it together.
-    pub fn new(fine: &Discrete<'a, S>, marks: &mut Marks<S>) -> Result<Option<Self>> {
+    pub fn new(fine: &System<'a, S>, marks: &mut Marks<S>) -> Result<Option<Self>> {
         let (space, ProblemInput { deck, links, mesh, coarse: meshes, .. }) = (fine.space, &fine.input);
         let smoothing = match deck.preconditioning() {
             Preconditioning::Jacobi => Smoothing::JACOBI,
@@ -186,16 +185,17 @@ impl<'a, S: Job> Multigrid<'a, S> {
         let pairs = all.iter().zip(*meshes);
         let coarse = pairs.map(|(finer, mesh)| OnMesh::new(fine, finer, mesh)).collect::<Result<Vec<_>>>()?;
         let mut levels: Vec<Level<S, GridMatrix<S::Memory>>> = Vec::new();
-        for (at, on) in [fine].into_iter().chain(coarse.iter().map(|coarse| &coarse.discrete)).enumerate() {
+        let systems = [fine].into_iter().chain(coarse.iter().map(|coarse| &coarse.system));
+        for (at, system) in systems.enumerate() {
             let below = meshes.get(at).map(|coarser| transfer(fine, all[at], coarser)).transpose()?;
             let above = levels.last().and_then(Level::transfer);
-            let sizes = [on.map().owned_count(), on.map().local_count()];
+            let sizes = [system.map().owned_count(), system.map().local_count()];
             let mut level = agree(links.comm(), Level::new(space, sizes, above, below))?;
             // With advection on the finest box, too: Lanczos' method needs a symmetric matrix, such as that of the coarser one without it.
             level.is_refined = meshes.get(at).is_some_and(|coarser| is_refined(all[at], coarser));
             levels.push(level);
         }
-        let rows = coarse.last().map_or(0, |coarse| coarse.discrete.map().owned_count());
+        let rows = coarse.last().map_or(0, |coarse| coarse.system.map().owned_count());
         let hierarchy = agree(links.comm(), Hierarchy::new(space, links, levels, rows, smoothing))?;
         let halo = agree(links.comm(), links.halo(space, fine.map()))?;
         marks.push(("setup/preconditioner", before, space.mark()?));
@@ -204,10 +204,10 @@ impl<'a, S: Job> Multigrid<'a, S> {
 
     /// Assembles the coarser matrices at the unknowns of the finest level, and prepares smoothers and the last level. All ranks call it
     /// together.
-    pub fn prepare(&mut self, fine: &Discrete<'a, S>, linear: &Linear<S>, unknowns: &Slice<S, f64>) -> Result<()> {
+    pub fn prepare(&mut self, fine: &System<'a, S>, unknowns: &Slice<S, f64>) -> Result<()> {
         let Multigrid { coarse, hierarchy, halo } = self;
         assemble(coarse, unknowns)?;
-        let mut parts = vec![(fine, linear, halo)];
+        let mut parts = vec![(fine, halo)];
         parts.extend(coarse.iter_mut().map(OnMesh::part));
         prepare(hierarchy, parts, true)
     }
@@ -215,12 +215,11 @@ impl<'a, S: Job> Multigrid<'a, S> {
     /// Calls `work` with the cycle.
     pub fn with_cycle<R>(
         &mut self,
-        fine: &Discrete<'a, S>,
-        linear: &Linear<S>,
+        fine: &System<'a, S>,
         work: impl FnOnce(&mut Cycle<'_, S, GridMatrix<S::Memory>>) -> Result<R>,
     ) -> Result<R> {
         let Multigrid { coarse, hierarchy, halo } = self;
-        let mut parts = vec![(fine, linear, halo)];
+        let mut parts = vec![(fine, halo)];
         parts.extend(coarse.iter_mut().map(OnMesh::part));
         with_operators(parts, |operators| work(&mut hierarchy.cycle(operators)))
     }
@@ -229,13 +228,14 @@ impl<'a, S: Job> Multigrid<'a, S> {
 impl<S: Job> Multigrid<'_, S> {
     /// Rows and entries of the coarser levels.
     pub fn numbers(&self) -> Vec<LevelReport> {
-        self.coarse.iter().map(|coarse| coarse.linear.level(&coarse.discrete)).collect()
+        self.coarse.iter().map(|coarse| coarse.system.level()).collect()
     }
 
     /// Returns what a cycle moves and computes on this rank: per level the products, the updates of vectors, the transfers.
-    pub fn cost(&self, linear: &Linear<S>) -> Cost {
-        let matrices = [linear].into_iter().chain(self.coarse.iter().map(|coarse| &coarse.linear));
-        work(&self.hierarchy.levels, matrices.map(Linear::product).map(|product| [product.bytes, product.flops / 2]))
+    pub fn cost(&self, fine: &System<'_, S>) -> Cost {
+        let finest = [fine.product()].into_iter();
+        let products = finest.chain(self.coarse.iter().map(|coarse| coarse.system.product()));
+        work(&self.hierarchy.levels, products.map(|product| [product.bytes, product.flops / 2]))
     }
 }
 
@@ -250,7 +250,7 @@ pub(super) fn work<S: Job, A: Operator<S>>(levels: &[Level<S, A>], products: imp
 }
 
 /// A matrix on a mesh with its exchange, lent.
-pub(super) type Part<'p, 'a, S> = (&'p Discrete<'a, S>, &'p Linear<S>, &'p mut Halo<S>);
+pub(super) type Part<'p, 'a, S> = (&'p System<'a, S>, &'p mut Halo<S>);
 
 /// Assembles stored matrices, finest first, at the unknowns of the next finer box.
 pub(super) fn assemble<S: Job>(coarse: &mut [OnMesh<'_, S>], unknowns: &Slice<S, f64>) -> Result<()> {
@@ -269,15 +269,15 @@ pub(super) fn prepare<S: Job>(
     parts: Vec<Part<'_, '_, S>>,
     inverts: bool,
 ) -> Result<()> {
-    let Some((first, ..)) = parts.first() else { return Ok(()) };
+    let Some((first, _)) = parts.first() else { return Ok(()) };
     let (space, links, finer) = (first.space, first.input.links, hierarchy.levels.len() - parts.len());
-    for ((discrete, linear, _), level) in parts.iter().zip(&mut hierarchy.levels[finer..]) {
-        let made = linear.inverse_diagonal(discrete, S::Memory::slice_mut(&mut level.inverse));
-        if discrete.input.links.is_alone() { agree(links.comm(), made)? } else { made? }
+    for ((system, _), level) in parts.iter().zip(&mut hierarchy.levels[finer..]) {
+        let made = system.inverse_diagonal(S::Memory::slice_mut(&mut level.inverse));
+        if system.input.links.is_alone() { agree(links.comm(), made)? } else { made? }
     }
-    let meshes: Vec<&Discrete<'_, S>> = parts.iter().map(|part| part.0).collect();
+    let systems: Vec<&System<'_, S>> = parts.iter().map(|part| part.0).collect();
     with_operators(parts, |operators| {
-        hierarchy.prepare_smoothers(space, links, &operators, |at, vector| meshes[at].scatter_by_id(SEED, vector))?;
+        hierarchy.prepare_smoothers(space, links, &operators, |at, vector| systems[at].scatter_by_id(SEED, vector))?;
         if inverts { hierarchy.invert_last(space, links, operators[operators.len() - 1]) } else { Ok(()) }
     })
 }
@@ -287,15 +287,10 @@ pub(super) fn with_operators<'p, 'a, S: Job, R>(
     parts: Vec<Part<'p, 'a, S>>,
     work: impl FnOnce(Vec<&dyn Operator<S>>) -> Result<R>,
 ) -> Result<R> {
-    let elements: Vec<_> = parts.iter().map(|&(discrete, linear, _)| linear.element_operator(discrete)).collect();
-    let mut operators = Vec::new();
-    for ((discrete, linear, halo), elements) in parts.into_iter().zip(&elements) {
-        let interior = discrete.input.links.apart(discrete.interior_rows());
-        let local: &dyn Operator<S> = match elements {
-            Some(elements) => elements,
-            None => S::operator(linear.stored()?),
-        };
-        operators.push(DistributedOperator::new(local, halo, interior)?);
-    }
+    let distributed = parts.into_iter().map(|(system, halo)| {
+        let interior = system.input.links.apart(system.interior_rows());
+        DistributedOperator::new(system.operator(false), halo, interior)
+    });
+    let operators = distributed.collect::<Result<Vec<_>>>()?;
     work(operators.iter().map(|operator| operator as &dyn Operator<S>).collect())
 }

@@ -165,7 +165,7 @@ fn nested_iteration_leaves_few_steps_on_every_element_map_and_number_of_ranks() 
 fn prepared<R>(
     nodes: [u64; 3],
     comm: &dyn Communicator,
-    work: impl for<'a> FnOnce(&Discrete<'a, Threads>, &Linear<Threads>, &mut Multigrid<'a, Threads>) -> R,
+    work: impl for<'a> FnOnce(&System<'a, Threads>, &mut Multigrid<'a, Threads>) -> R,
 ) -> R {
     let mut deck = deck(ProblemKind::Heat, ElementType::Hex8, nodes);
     deck.mesh.map = "bubble:0.3".parse().unwrap();
@@ -178,38 +178,32 @@ fn prepared<R>(
     let graph = crate::graph::build(&Serial, &mesh.elem_node, mesh.map.owned_count(), Default::default()).unwrap();
     let discrete = Discrete::new(&Serial, input).unwrap();
     let mut marks = Vec::new();
-    let mut linear = Linear::matrix(&discrete, graph, &mut marks).unwrap();
-    let mut multigrid = Multigrid::new(&discrete, &mut marks).unwrap().unwrap();
-    let mut unknowns = discrete.start().unwrap();
-    discrete.scatter_by_id(3, &mut unknowns).unwrap();
+    let mut system = System::new(discrete, Some(graph), &mut marks).unwrap();
+    let mut multigrid = Multigrid::new(&system, &mut marks).unwrap().unwrap();
+    let mut unknowns = system.start().unwrap();
+    system.scatter_by_id(3, &mut unknowns).unwrap();
     unknowns.iter_mut().for_each(|u| *u = 1.5 + 0.5 * *u);
-    links.halo(&Serial, discrete.map()).unwrap().update(&Serial, &mut unknowns).unwrap();
-    linear.assemble(&discrete, &unknowns, &mut vec![0.0; mesh.map.owned_count()], &mut marks).unwrap();
-    linear.update(&discrete, &mut marks).unwrap();
-    multigrid.prepare(&discrete, &linear, &unknowns).unwrap();
-    work(&discrete, &linear, &mut multigrid)
+    links.halo(&Serial, system.map()).unwrap().update(&Serial, &mut unknowns).unwrap();
+    system.assemble(&unknowns, &mut vec![0.0; mesh.map.owned_count()], &mut marks).unwrap();
+    system.update(&mut marks).unwrap();
+    multigrid.prepare(&system, &unknowns).unwrap();
+    work(&system, &mut multigrid)
 }
 
 /// Pseudo-random numbers by node and their image by the cycle.
-fn images<'a>(
-    seed: u64,
-    discrete: &Discrete<'a, Threads>,
-    linear: &Linear<Threads>,
-    multigrid: &mut Multigrid<'a, Threads>,
-) -> [Vec<f64>; 2] {
-    let n = discrete.map().owned_count();
+fn images<'a>(seed: u64, system: &System<'a, Threads>, multigrid: &mut Multigrid<'a, Threads>) -> [Vec<f64>; 2] {
+    let n = system.map().owned_count();
     let (mut vector, mut image) = (vec![0.0; n], vec![f64::NAN; n]);
-    discrete.scatter_by_id(seed, &mut vector).unwrap();
-    multigrid.with_cycle(discrete, linear, |cycle| cycle.apply(&Serial, n, &vector, &mut image)).unwrap();
+    system.scatter_by_id(seed, &mut vector).unwrap();
+    multigrid.with_cycle(system, |cycle| cycle.apply(&Serial, n, &vector, &mut image)).unwrap();
     [vector, image]
 }
 
 /// x.My = y.Mx and x.Mx > 0 for the cycle M, to rounding.
 #[test]
 fn the_cycle_is_symmetric_and_positive() {
-    let [[x, mx], [y, my]] = prepared([12, 9, 14], &Solo, |discrete, linear, multigrid| {
-        [1, 2].map(|seed| images(seed, discrete, linear, multigrid))
-    });
+    let [[x, mx], [y, my]] =
+        prepared([12, 9, 14], &Solo, |system, multigrid| [1, 2].map(|seed| images(seed, system, multigrid)));
     let dot = |x: &[f64], y: &[f64]| x.iter().zip(y).map(|(x, y)| x * y).sum::<f64>();
     let (xmy, ymx, scale) = (dot(&x, &my), dot(&y, &mx), dot(&x, &mx));
     assert!(scale > 0.0 && (xmy - ymx).abs() < 1e-12 * scale, "{xmy:e} {ymx:e} {scale:e}");
@@ -218,8 +212,8 @@ fn the_cycle_is_symmetric_and_positive() {
 /// Down to the last of three levels and up again, once each.
 #[test]
 fn a_cycle_tells_which_level_it_enters() {
-    let visited = prepared([12, 9, 14], &Solo, |discrete, linear, multigrid| {
-        let (n, mut visited) = (discrete.map().owned_count(), Vec::new());
+    let visited = prepared([12, 9, 14], &Solo, |system, multigrid| {
+        let (n, mut visited) = (system.map().owned_count(), Vec::new());
         let (r, mut z) = (vec![1.0; n], vec![0.0; n]);
         let work = |cycle: &mut crate::solve::Cycle<'_, Threads, _>| {
             cycle.apply_visiting(&Serial, n, &r, &mut z, &mut |level| {
@@ -227,7 +221,7 @@ fn a_cycle_tells_which_level_it_enters() {
                 Ok(())
             })
         };
-        multigrid.with_cycle(discrete, linear, work).unwrap();
+        multigrid.with_cycle(system, work).unwrap();
         visited
     });
     assert_eq!(visited, [0, 1, 2, 1, 0]);
@@ -236,10 +230,10 @@ fn a_cycle_tells_which_level_it_enters() {
 /// A solve on a coarse box goes as far as Newton's method asks, or to a tolerance of its own.
 #[test]
 fn solves_on_coarse_boxes_reach_the_forcing_term() {
-    prepared([12, 9, 14], &Solo, |_, _, multigrid| {
+    prepared([12, 9, 14], &Solo, |_, multigrid| {
         let Multigrid { coarse, hierarchy, .. } = multigrid;
-        let (rows, columns) = (coarse[0].discrete.map().owned_count(), coarse[0].discrete.map().local_count());
-        let mut x = coarse[0].discrete.start().unwrap();
+        let (rows, columns) = (coarse[0].system.map().owned_count(), coarse[0].system.map().local_count());
+        let mut x = coarse[0].system.start().unwrap();
         let workspace = CgWorkspace::new(&Serial, rows, columns).unwrap();
         let mut problem = super::nested::OnBox { boxes: &mut coarse[..], hierarchy, workspace, inverts: true };
         let (mut residual, mut delta) = (vec![0.0; rows], vec![0.0; rows]);

@@ -1,8 +1,8 @@
 //! Nested iteration: Newton's method on the coarse boxes of a multigrid preconditioner, coarsest first. Each box starts from the
 //! interpolated solution of the next coarser one, so that the finest one starts with about the error of the discretisation.
 
-use super::discrete::{Discrete, Marks};
-use super::linear::Linear;
+use super::discrete::Marks;
+use super::linear::System;
 use super::multigrid::{self, BoxHierarchy, Multigrid, OnMesh};
 use crate::blas::Collective;
 use crate::comm::{agree, failing};
@@ -31,19 +31,19 @@ pub(super) struct OnBox<'m, 'a, S: Job> {
 
 impl<S: Job> NonlinearProblem<S> for OnBox<'_, '_, S> {
     fn rows(&self) -> usize {
-        self.boxes[0].discrete.map().owned_count()
+        self.boxes[0].system.map().owned_count()
     }
 
     fn assemble(&mut self, x: &mut Slice<S, f64>, residual: &mut Slice<S, f64>) -> Result<()> {
-        let OnMesh { discrete, linear, halo, .. } = &mut self.boxes[0];
-        halo.update(discrete.space, x)?;
-        linear.assemble(discrete, x, residual, &mut Marks::<S>::new())
+        let OnMesh { system, halo, .. } = &mut self.boxes[0];
+        halo.update(system.space, x)?;
+        system.assemble(x, residual, &mut Marks::<S>::new())
     }
 
     fn residual(&mut self, x: &mut Slice<S, f64>, residual: &mut Slice<S, f64>) -> Result<bool> {
-        let OnMesh { discrete, linear, halo, .. } = &mut self.boxes[0];
-        halo.update(discrete.space, x)?;
-        linear.residual(discrete, x, residual, &mut Marks::<S>::new())
+        let OnMesh { system, halo, .. } = &mut self.boxes[0];
+        halo.update(system.space, x)?;
+        system.residual(x, residual, &mut Marks::<S>::new())
     }
 
     fn solve(
@@ -57,8 +57,8 @@ impl<S: Job> NonlinearProblem<S> for OnBox<'_, '_, S> {
         multigrid::assemble(&mut boxes[1..], x)?;
         boxes[0].update()?;
         multigrid::prepare(hierarchy, boxes.iter_mut().map(OnMesh::part).collect(), std::mem::take(inverts))?;
-        let (space, links) = (boxes[0].discrete.space, boxes[0].discrete.input.links);
-        space.fill(boxes[0].discrete.map().owned_count(), 0.0, delta)?;
+        let (space, links) = (boxes[0].system.space, boxes[0].system.input.links);
+        space.fill(boxes[0].system.map().owned_count(), 0.0, delta)?;
         let params = CgParams { tolerance: forcing.unwrap_or(SOLVES.tolerance), ..SOLVES };
         multigrid::with_operators(boxes.iter_mut().map(OnMesh::part).collect(), |operators| {
             let operator = operators[0];
@@ -72,11 +72,11 @@ impl<S: Job> NonlinearProblem<S> for OnBox<'_, '_, S> {
 impl<'a, S: Job> Multigrid<'a, S> {
     /// Overwrites x, the start, by boundary values and the interpolated solution of the next coarser box; returns whether there is one.
     /// All ranks call it together.
-    pub fn nested_start(&mut self, fine: &Discrete<'a, S>, linear: &Linear<S>, x: &mut Slice<S, f64>) -> Result<bool> {
+    pub fn nested_start(&mut self, fine: &System<'a, S>, x: &mut Slice<S, f64>) -> Result<bool> {
         let comm = fine.input.links.comm();
         for at in (0..self.coarse.len()).rev() {
             let mut improved = tolerated(self.solve_on_box(fine.space, at));
-            if self.coarse[at].discrete.input.links.is_alone() {
+            if self.coarse[at].system.input.links.is_alone() {
                 // Each rank has solved by itself.
                 improved = agree(comm, improved).map(|improved| failing(comm, !improved).is_none());
             }
@@ -86,21 +86,21 @@ impl<'a, S: Job> Multigrid<'a, S> {
         }
         let Multigrid { coarse, hierarchy, .. } = self;
         let Some(coarser) = coarse.first() else { return Ok(false) };
-        add_interpolated(fine, linear, hierarchy, (0, S::Memory::slice(&coarser.unknowns)), x)?;
+        add_interpolated(fine, hierarchy, (0, S::Memory::slice(&coarser.unknowns)), x)?;
         Ok(true)
     }
 
     /// Solves on a coarse box from the solution of the next coarser one; returns whether its residual has not grown.
     fn solve_on_box(&mut self, space: &S, at: usize) -> Result<bool> {
         let Multigrid { coarse, hierarchy, .. } = self;
-        let (count, discrete) = (coarse.len(), &coarse[at].discrete);
-        let (rows, columns) = (discrete.map().owned_count(), discrete.map().local_count());
-        let (links, mut unknowns): (_, Array<S, f64>) = (discrete.input.links, discrete.start()?);
+        let (count, system) = (coarse.len(), &coarse[at].system);
+        let (rows, columns) = (system.map().owned_count(), system.map().local_count());
+        let (links, mut unknowns): (_, Array<S, f64>) = (system.input.links, system.start()?);
         let start = S::Memory::slice_mut(&mut unknowns);
         if at + 1 < count {
             let (boxes, coarser) = coarse.split_at_mut(at + 1);
-            let OnMesh { discrete, linear, .. } = &mut boxes[at];
-            add_interpolated(discrete, linear, hierarchy, (at + 1, S::Memory::slice(&coarser[0].unknowns)), start)?;
+            let coarser = (at + 1, S::Memory::slice(&coarser[0].unknowns));
+            add_interpolated(&boxes[at].system, hierarchy, coarser, start)?;
         }
         let workspace = CgWorkspace::new(space, rows, columns)?;
         let is_coarsest = at + 1 == count;
@@ -129,14 +129,13 @@ fn tolerated(improved: Result<bool>) -> Result<bool> {
 
 /// Adds the unknowns of level `at + 1`, interpolated, to the boundary values in x.
 fn add_interpolated<S: Job>(
-    discrete: &Discrete<'_, S>,
-    linear: &Linear<S>,
+    system: &System<'_, S>,
     hierarchy: &mut BoxHierarchy<S>,
     (at, coarse): (usize, &Slice<S, f64>),
     x: &mut Slice<S, f64>,
 ) -> Result<()> {
-    let (space, n) = (discrete.space, discrete.map().owned_count());
+    let (space, n) = (system.space, system.map().owned_count());
     let Some(interpolated) = hierarchy.interpolated(space, at, coarse)? else { return Ok(()) };
-    agree(discrete.input.links.comm(), linear.clear_fixed(discrete, interpolated))?;
+    agree(system.input.links.comm(), system.clear_fixed(interpolated))?;
     space.axpy(n, 1.0, interpolated, x)
 }

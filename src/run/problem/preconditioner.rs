@@ -1,8 +1,8 @@
 //! The preconditioner of a problem: cycles over coarser boxes or over aggregates of the matrix, or sweeps by its triangles.
 
 use super::aggregates::Aggregates;
-use super::discrete::{Discrete, Marks};
-use super::linear::Linear;
+use super::discrete::Marks;
+use super::linear::System;
 use super::multigrid::{Multigrid, SEED};
 use super::sweeps::Triangular;
 use crate::Result;
@@ -23,7 +23,7 @@ pub(super) enum Levels<'a, S: Job> {
 
 impl<'a, S: Job> Levels<'a, S> {
     /// Prepares what does not depend on the values of the matrix; `None` without a preconditioner. All ranks call it together.
-    pub fn new(fine: &Discrete<'a, S>, marks: &mut Marks<S>) -> Result<Option<Self>> {
+    pub fn new(fine: &System<'a, S>, marks: &mut Marks<S>) -> Result<Option<Self>> {
         match fine.input.deck.preconditioning() {
             Preconditioning::Algebraic => Ok(Some(Levels::Aggregates(Aggregates::new(fine)?))),
             sweeps @ (Preconditioning::GaussSeidel | Preconditioning::Cholesky) => {
@@ -39,19 +39,19 @@ impl<'a, S: Job> Levels<'a, S> {
     }
 
     /// Overwrites x, the start, by a better one; returns whether there is one. All ranks call it together.
-    pub fn nested_start(&mut self, fine: &Discrete<'a, S>, linear: &Linear<S>, x: &mut Slice<S, f64>) -> Result<bool> {
+    pub fn nested_start(&mut self, fine: &System<'a, S>, x: &mut Slice<S, f64>) -> Result<bool> {
         match self {
-            Levels::Boxes(multigrid) => multigrid.nested_start(fine, linear, x),
+            Levels::Boxes(multigrid) => multigrid.nested_start(fine, x),
             Levels::Aggregates(_) | Levels::Sweeps(_) => Ok(false),
         }
     }
 
     /// Prepares the preconditioner for the values that were assembled at these unknowns. All ranks call it together.
-    pub fn prepare(&mut self, fine: &Discrete<'a, S>, linear: &Linear<S>, unknowns: &Slice<S, f64>) -> Result<()> {
+    pub fn prepare(&mut self, fine: &System<'a, S>, unknowns: &Slice<S, f64>) -> Result<()> {
         match self {
-            Levels::Boxes(multigrid) => multigrid.prepare(fine, linear, unknowns),
-            Levels::Aggregates(aggregates) => aggregates.prepare(fine, linear),
-            Levels::Sweeps(sweeps) => sweeps.prepare(fine, linear),
+            Levels::Boxes(multigrid) => multigrid.prepare(fine, unknowns),
+            Levels::Aggregates(aggregates) => aggregates.prepare(fine),
+            Levels::Sweeps(sweeps) => sweeps.prepare(fine),
         }
     }
 
@@ -65,30 +65,29 @@ impl<'a, S: Job> Levels<'a, S> {
     /// Calls `work` with the preconditioner.
     pub fn with_preconditioner<R>(
         &mut self,
-        fine: &Discrete<'a, S>,
-        linear: &Linear<S>,
+        fine: &System<'a, S>,
         work: impl FnOnce(&mut dyn Preconditioner<S>) -> Result<R>,
     ) -> Result<R> {
         match self {
-            Levels::Boxes(multigrid) => multigrid.with_cycle(fine, linear, |cycle| work(cycle)),
-            Levels::Aggregates(aggregates) => aggregates.with_cycle(fine, linear, |cycle| work(cycle)),
+            Levels::Boxes(multigrid) => multigrid.with_cycle(fine, |cycle| work(cycle)),
+            Levels::Aggregates(aggregates) => aggregates.with_cycle(fine, |cycle| work(cycle)),
             Levels::Sweeps(sweeps) => work(sweeps.preconditioner()?),
         }
     }
 
     /// Returns what an application moves and computes on this rank.
-    pub fn cost(&self, linear: &Linear<S>) -> Cost {
+    pub fn cost(&self, fine: &System<'_, S>) -> Cost {
         match self {
-            Levels::Boxes(multigrid) => multigrid.cost(linear),
-            Levels::Aggregates(aggregates) => aggregates.cost(linear),
+            Levels::Boxes(multigrid) => multigrid.cost(fine),
+            Levels::Aggregates(aggregates) => aggregates.cost(fine),
             Levels::Sweeps(sweeps) => sweeps.cost(),
         }
     }
 
     /// Times the levels of an application, the second of two. All ranks call it together.
-    pub fn levels(&mut self, fine: &Discrete<'a, S>, linear: &Linear<S>) -> Result<Vec<LevelReport>> {
+    pub fn levels(&mut self, fine: &System<'a, S>) -> Result<Vec<LevelReport>> {
         let (space, n) = (fine.space, fine.map().owned_count());
-        let mut levels = vec![linear.level(fine)];
+        let mut levels = vec![fine.level()];
         levels.extend(match self {
             Levels::Boxes(multigrid) => multigrid.numbers(),
             Levels::Aggregates(aggregates) => aggregates.numbers(fine.input.links.comm().size()),
@@ -113,10 +112,10 @@ impl<'a, S: Job> Levels<'a, S> {
         };
         match self {
             Levels::Boxes(multigrid) => {
-                multigrid.with_cycle(fine, linear, |cycle| twice(cycle, space, (n, r, z), &mut visit))?
+                multigrid.with_cycle(fine, |cycle| twice(cycle, space, (n, r, z), &mut visit))?
             }
             Levels::Aggregates(aggregates) => {
-                aggregates.with_cycle(fine, linear, |cycle| twice(cycle, space, (n, r, z), &mut visit))?
+                aggregates.with_cycle(fine, |cycle| twice(cycle, space, (n, r, z), &mut visit))?
             }
             Levels::Sweeps(sweeps) => {
                 let sweeps = sweeps.preconditioner()?;

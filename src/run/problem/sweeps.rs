@@ -1,7 +1,6 @@
 //! Symmetric Gauss-Seidel or IC(0) of a problem's matrix: this rank's rows and columns.
 
-use super::discrete::Discrete;
-use super::linear::Linear;
+use super::linear::System;
 use crate::comm::{Communicator, agree};
 use crate::run::cost::Cost;
 use crate::run::deck::Preconditioning;
@@ -26,10 +25,10 @@ impl<S: Job> Triangular<S> {
     }
 
     /// Takes the values of the matrix, and says where the factorisation has shifted its diagonal. All ranks call it together.
-    pub fn prepare(&mut self, fine: &Discrete<'_, S>, linear: &Linear<S>) -> Result<()> {
+    pub fn prepare(&mut self, fine: &System<'_, S>) -> Result<()> {
         let (space, comm) = (fine.space, fine.input.links.comm());
         let Triangular { preconditioning, sweeps, copy } = self;
-        let matrix = agree(comm, linear.stored().and_then(|matrix| space.assembled(matrix, copy)))?;
+        let matrix = agree(comm, fine.stored().and_then(|matrix| space.assembled(matrix, copy)))?;
         let made = match (sweeps.as_mut(), *preconditioning) {
             (Some(sweeps), _) => sweeps.refill(space, matrix),
             (None, Preconditioning::Cholesky) => {
@@ -66,7 +65,7 @@ impl<S: Job> Triangular<S> {
 }
 
 /// Returns the number of a rank's row in the matrix of all ranks.
-fn global<S: Job>(fine: &Discrete<'_, S>, row: usize) -> usize {
+fn global<S: Job>(fine: &System<'_, S>, row: usize) -> usize {
     let dofs = fine.case.model.dofs();
     let node = fine.input.mesh.global_node((row / dofs) as LocalOrdinal);
     dofs * node as usize + row % dofs

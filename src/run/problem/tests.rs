@@ -40,7 +40,7 @@ fn the_jacobian_is_symmetric_until_one_entry_is_changed() {
             assert!(symmetry.departure < 1e-14 && symmetry.norm > 0.1, "{symmetry:?}");
             // A column of a free row in the middle of the box.
             let row = 9 * 8 * 3 + 9 * 4 + 4;
-            let Linear::Matrix(stored) = &mut problem.linear else { panic!("no matrix") };
+            let Linear::Matrix(stored) = &mut problem.system.linear else { panic!("no matrix") };
             let matrix = &mut stored.system.matrix;
             let entry = matrix.graph().row_range(row).start;
             assert_ne!(matrix.graph().entries()[entry] as usize, row);
@@ -60,7 +60,7 @@ fn a_solve_computes_its_residual_again_and_books_it_apart() {
         let recomputed = info.recomputed.unwrap();
         assert!(recomputed.residual <= 1.01e-8 * info.rhs && recomputed.residual > 0.0, "{info:?}");
         assert!((recomputed.solution - delta.iter().map(|x| x * x).sum::<f64>().sqrt()).abs() < 1e-12);
-        let totals = problem.discrete.input.phases.totals();
+        let totals = problem.system.input.phases.totals();
         let steps: Vec<_> = totals.iter().map(|phase| phase.name).filter(|name| name.starts_with("setup/")).collect();
         assert_eq!(steps, ["halo", "boundary", "format", "fill", "cg"].map(|step| format!("setup/{step}")));
         let calls = |name| totals.iter().find(|phase| phase.name == name).unwrap().calls;

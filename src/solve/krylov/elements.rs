@@ -3,7 +3,7 @@
 
 use crate::Result;
 use crate::blas::Reductions;
-use crate::fill::ApplyModel;
+use crate::fill::{ApplyCost, ApplyModel};
 use crate::space::Slice;
 use crate::sparse::Operator;
 use std::cell::RefCell;
@@ -11,7 +11,7 @@ use std::cell::RefCell;
 /// A model's Jacobian without a matrix.
 #[derive(Debug)]
 pub struct ElementOperator<'a, S: ApplyModel> {
-    operator: &'a RefCell<S::ModelOperator>,
+    operator: RefCell<S::ModelOperator>,
     node_coord: &'a Slice<S, [f64; 3]>,
     /// Owned unknowns, and all of them.
     sizes: [usize; 2],
@@ -19,12 +19,21 @@ pub struct ElementOperator<'a, S: ApplyModel> {
 
 impl<'a, S: ApplyModel> ElementOperator<'a, S> {
     /// An operator of `rows` owned unknowns of `columns`.
-    pub fn new(
-        operator: &'a RefCell<S::ModelOperator>,
-        node_coord: &'a Slice<S, [f64; 3]>,
-        [rows, columns]: [usize; 2],
-    ) -> Self {
-        ElementOperator { operator, node_coord, sizes: [rows, columns] }
+    pub fn new(operator: S::ModelOperator, node_coord: &'a Slice<S, [f64; 3]>, [rows, columns]: [usize; 2]) -> Self {
+        ElementOperator { operator: RefCell::new(operator), node_coord, sizes: [rows, columns] }
+    }
+
+    /// Takes the Jacobian at the unknowns, and overwrites the residual.
+    ///
+    /// # Errors
+    /// Those of [`ApplyModel::linearise`].
+    pub fn linearise(&mut self, space: &S, unknowns: &Slice<S, f64>, residual: &mut Slice<S, f64>) -> Result<()> {
+        space.linearise(self.operator.get_mut(), self.node_coord, unknowns, residual)
+    }
+
+    /// Returns what an application moves and computes.
+    pub fn cost(&self) -> ApplyCost {
+        S::apply_cost(&self.operator.borrow())
     }
 }
 
@@ -38,7 +47,7 @@ impl<S: ApplyModel> Operator<S> for ElementOperator<'_, S> {
     }
 
     fn bytes(&self) -> usize {
-        S::apply_cost(&self.operator.borrow()).bytes as usize
+        self.cost().bytes as usize
     }
 
     fn apply(&self, space: &S, x: &mut Slice<S, f64>, y: &mut Slice<S, f64>) -> Result<()> {

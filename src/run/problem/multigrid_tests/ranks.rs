@@ -70,10 +70,10 @@ fn iterations_do_not_depend_on_the_ranks() {
 #[test]
 fn a_cycle_sends_no_message_on_levels_that_every_rank_has() {
     let counts = on_ranks(4, |comm| {
-        prepared([17, 12, 15], comm, |discrete, linear, multigrid| {
-            let halo = discrete.input.links.halo(&Serial, discrete.map()).unwrap();
+        prepared([17, 12, 15], comm, |system, multigrid| {
+            let halo = system.input.links.halo(&Serial, system.map()).unwrap();
             let before = comm.messages.get();
-            images(1, discrete, linear, multigrid);
+            images(1, system, multigrid);
             (comm.messages.get() - before, 4 * halo.messages() + 3)
         })
     });
@@ -84,9 +84,9 @@ fn a_cycle_sends_no_message_on_levels_that_every_rank_has() {
 #[test]
 fn ranks_have_the_cycle_of_one() {
     let by_id = |comm: &dyn Communicator| {
-        prepared([17, 12, 15], comm, |discrete, linear, multigrid| {
-            let [_, image] = images(1, discrete, linear, multigrid);
-            let mesh = discrete.input.mesh;
+        prepared([17, 12, 15], comm, |system, multigrid| {
+            let [_, image] = images(1, system, multigrid);
+            let mesh = system.input.mesh;
             (0..).map(|node| mesh.global_node(node)).zip(image).collect::<Vec<(u64, f64)>>()
         })
     };
