@@ -6,7 +6,7 @@ use crate::comm::{Halo, agree};
 use crate::run::Job;
 use crate::run::cost::Cost;
 use crate::run::report::LevelReport;
-use crate::solve::{Cycle, DistributedOperator, NearNull, SmoothedAggregation, SolveInfo};
+use crate::solve::{DistributedOperator, NearNull, Preconditioner, SmoothedAggregation, SolveInfo};
 use crate::space::try_reserve;
 use crate::sparse::Operator;
 use crate::{Error, Result};
@@ -89,12 +89,12 @@ impl<S: Job> Aggregates<S> {
     pub fn with_cycle<R>(
         &mut self,
         fine: &System<'_, S>,
-        work: impl FnOnce(&mut Cycle<'_, S>) -> Result<R>,
+        work: impl FnOnce(&mut dyn Preconditioner<S>) -> Result<R>,
     ) -> Result<R> {
         let interior = fine.input.links.apart(fine.interior_rows());
         let operator = DistributedOperator::new(S::operator(fine.stored()?), &mut self.halo, interior)?;
         let levels = self.levels.as_mut().ok_or_else(|| Error::Invalid("preconditioner: expected a matrix".into()))?;
-        levels.with_cycle(&operator, work)
+        levels.with_cycle(&operator, |cycle| work(cycle))
     }
 
     /// Whether there are levels of a matrix.

@@ -19,7 +19,7 @@ use crate::run::Job;
 use crate::run::cost::Cost;
 use crate::run::deck::Preconditioning;
 use crate::run::report::LevelReport;
-use crate::solve::{Cycle, DistributedMatrix, DistributedOperator, Hierarchy, Level, Smoothing, Transfer};
+use crate::solve::{DistributedMatrix, DistributedOperator, Hierarchy, Level, Preconditioner, Smoothing, Transfer};
 use crate::space::{Array, ExecutionSpace, MemorySpace, Slice};
 use crate::sparse::Operator;
 
@@ -216,7 +216,7 @@ impl<'a, S: Job> Multigrid<'a, S> {
     pub fn with_cycle<R>(
         &mut self,
         fine: &System<'a, S>,
-        work: impl FnOnce(&mut Cycle<'_, S, GridMatrix<S::Memory>>) -> Result<R>,
+        work: impl FnOnce(&mut dyn Preconditioner<S>) -> Result<R>,
     ) -> Result<R> {
         let Multigrid { coarse, hierarchy, halo } = self;
         let mut parts = vec![(fine, halo)];

@@ -215,7 +215,7 @@ fn a_cycle_tells_which_level_it_enters() {
     let visited = prepared([12, 9, 14], &Solo, |system, multigrid| {
         let (n, mut visited) = (system.map().owned_count(), Vec::new());
         let (r, mut z) = (vec![1.0; n], vec![0.0; n]);
-        let work = |cycle: &mut crate::solve::Cycle<'_, Threads, _>| {
+        let work = |cycle: &mut dyn Preconditioner<Threads>| {
             cycle.apply_visiting(&Serial, n, &r, &mut z, &mut |level| {
                 visited.push(level);
                 Ok(())

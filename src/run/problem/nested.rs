@@ -4,6 +4,7 @@
 use super::discrete::Marks;
 use super::linear::System;
 use super::multigrid::{self, BoxHierarchy, Multigrid, OnMesh};
+use crate::Result;
 use crate::blas::Collective;
 use crate::comm::{agree, failing};
 use crate::run::Job;
@@ -11,7 +12,6 @@ use crate::solve::{
     CgParams, CgWorkspace, LinearSystem, NewtonInfo, NewtonParams, NonlinearProblem, SolveInfo, cg, newton,
 };
 use crate::space::{Array, MemorySpace, Slice};
-use crate::{Error, Result};
 
 /// Newton's limits on the coarsest box, and on a box between, whose start is good.
 const COARSEST: NewtonParams = NewtonParams { is_inexact: true, ..NewtonParams::new(1e-6, 20) };
@@ -116,13 +116,7 @@ impl<'a, S: Job> Multigrid<'a, S> {
 /// serve then.
 fn tolerated(improved: Result<bool>) -> Result<bool> {
     match improved {
-        Err(
-            Error::NotConverged { .. }
-            | Error::NotFinite { .. }
-            | Error::Breakdown { .. }
-            | Error::Indefinite { .. }
-            | Error::Underflow { .. },
-        ) => Ok(false),
+        Err(error) if error.is_collective() => Ok(false),
         improved => improved,
     }
 }

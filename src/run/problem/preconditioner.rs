@@ -10,9 +10,8 @@ use crate::run::Job;
 use crate::run::cost::Cost;
 use crate::run::deck::Preconditioning;
 use crate::run::report::LevelReport;
-use crate::solve::{Cycle, Preconditioner, SolveInfo};
+use crate::solve::{Preconditioner, SolveInfo};
 use crate::space::{Array, MemorySpace, Slice};
-use crate::sparse::Operator;
 
 /// A preconditioner of any kind.
 pub(super) enum Levels<'a, S: Job> {
@@ -69,8 +68,8 @@ impl<'a, S: Job> Levels<'a, S> {
         work: impl FnOnce(&mut dyn Preconditioner<S>) -> Result<R>,
     ) -> Result<R> {
         match self {
-            Levels::Boxes(multigrid) => multigrid.with_cycle(fine, |cycle| work(cycle)),
-            Levels::Aggregates(aggregates) => aggregates.with_cycle(fine, |cycle| work(cycle)),
+            Levels::Boxes(multigrid) => multigrid.with_cycle(fine, work),
+            Levels::Aggregates(aggregates) => aggregates.with_cycle(fine, work),
             Levels::Sweeps(sweeps) => work(sweeps.preconditioner()?),
         }
     }
@@ -110,35 +109,14 @@ impl<'a, S: Job> Levels<'a, S> {
             visited.push((level, space.mark()?));
             Ok(())
         };
-        match self {
-            Levels::Boxes(multigrid) => {
-                multigrid.with_cycle(fine, |cycle| twice(cycle, space, (n, r, z), &mut visit))?
-            }
-            Levels::Aggregates(aggregates) => {
-                aggregates.with_cycle(fine, |cycle| twice(cycle, space, (n, r, z), &mut visit))?
-            }
-            Levels::Sweeps(sweeps) => {
-                let sweeps = sweeps.preconditioner()?;
-                sweeps.apply(space, n, r, z)?;
-                visited.push((0, space.mark()?));
-                sweeps.apply(space, n, r, z)?;
-            }
-        }
+        self.with_preconditioner(fine, |preconditioner| {
+            preconditioner.apply(space, n, r, z)?;
+            preconditioner.apply_visiting(space, n, r, z, &mut visit)
+        })?;
         visited.push((0, space.mark()?));
         add_times(&mut levels, &visited, |before, after| space.between(before, after))?;
         Ok(levels)
     }
-}
-
-/// Applies a cycle twice, the second time visiting the levels.
-fn twice<S: Job, A: Operator<S>>(
-    cycle: &mut Cycle<'_, S, A>,
-    space: &S,
-    (n, r, z): (usize, &Slice<S, f64>, &mut Slice<S, f64>),
-    visit: &mut dyn FnMut(usize) -> Result<()>,
-) -> Result<()> {
-    cycle.apply_visiting(space, n, r, z, &mut |_| Ok(()))?;
-    cycle.apply_visiting(space, n, r, z, visit)
 }
 
 /// Adds the time from each visit to the next one to the level that is visited.

@@ -184,14 +184,8 @@ impl<S: Staging + Spmv, A: Operator<S>> Preconditioner<S> for Cycle<'_, S, A> {
     fn apply(&mut self, space: &S, n: usize, r: &Slice<S, f64>, z: &mut Slice<S, f64>) -> Result<()> {
         self.apply_visiting(space, n, r, z, &mut |_| Ok(()))
     }
-}
 
-impl<S: Staging + Spmv, A: Operator<S>> Cycle<'_, S, A> {
-    /// Applies the cycle as a preconditioner, and calls `enter(level)` where the work of a level begins.
-    ///
-    /// # Errors
-    /// Those of [`Preconditioner::apply`] and of `enter`.
-    pub fn apply_visiting(
+    fn apply_visiting(
         &mut self,
         space: &S,
         n: usize,

@@ -33,6 +33,22 @@ pub trait Preconditioner<S: Blas> {
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) for short vectors; a device's failure.
     fn apply(&mut self, space: &S, n: usize, r: &Slice<S, f64>, z: &mut Slice<S, f64>) -> Result<()>;
+
+    /// Does the work of [`apply`](Self::apply), and calls `enter(level)` where that of a level begins; without levels once, with 0.
+    ///
+    /// # Errors
+    /// Those of [`apply`](Self::apply) and of `enter`.
+    fn apply_visiting(
+        &mut self,
+        space: &S,
+        n: usize,
+        r: &Slice<S, f64>,
+        z: &mut Slice<S, f64>,
+        enter: &mut dyn FnMut(usize) -> Result<()>,
+    ) -> Result<()> {
+        enter(0)?;
+        self.apply(space, n, r, z)
+    }
 }
 
 /// No preconditioning: z = r.
