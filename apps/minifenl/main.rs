@@ -38,7 +38,7 @@ use args::commands::{Command, Compare};
 use colour::Tone;
 use look::{Look, Volume};
 use minifenl::Error;
-use minifenl::comm::{self, Communicator};
+use minifenl::comm::{self, Communicator, Solo};
 use minifenl::error::count;
 use minifenl::files::NamedFile;
 use minifenl::run::program::{self, Exit};
@@ -63,37 +63,28 @@ enum Task {
     /// Rounds of each strategy.
     Strategies(Box<Deck>, usize),
     Sweep(Plan),
-    Other(Other),
-}
-
-impl Task {
-    /// The limit of waits, for tasks of all ranks.
-    fn timeout(&self) -> Option<f64> {
-        match self {
-            Task::Solve(deck, _) | Task::Forecast(deck, _) | Task::Strategies(deck, _) => deck.run.timeout,
-            Task::Sweep(plan) => plan.timeout(),
-            Task::Other(_) => None,
-        }
-    }
-
-    /// The decks of its runs.
-    fn decks(&self) -> Vec<&Deck> {
-        match self {
-            Task::Solve(deck, _) | Task::Forecast(deck, _) => vec![&**deck],
-            Task::Strategies(deck, _) => vec![&**deck],
-            Task::Sweep(plan) => plan.sizes.iter().flatten().collect(),
-            Task::Other(_) => vec![],
-        }
-    }
-}
-
-/// What needs no other rank.
-enum Other {
     /// Help, version, completions, the deck.
     Show(String),
     KernelInfo(Device),
     Verify(Box<Deck>),
     Compare(Compare),
+}
+
+impl Task {
+    /// The decks of the runs of all ranks; none for a task that needs no other rank.
+    fn decks(&self) -> Vec<&Deck> {
+        match self {
+            Task::Solve(deck, _) | Task::Forecast(deck, _) => vec![&**deck],
+            Task::Strategies(deck, _) => vec![&**deck],
+            Task::Sweep(plan) => plan.sizes.iter().flatten().collect(),
+            _ => vec![],
+        }
+    }
+
+    /// The limit of waits, for tasks of all ranks.
+    fn timeout(&self) -> Option<f64> {
+        self.decks().first()?.run.timeout
+    }
 }
 
 fn main() -> ExitCode {
@@ -106,13 +97,11 @@ fn main() -> ExitCode {
         Ok(comm) => start(&*comm, task, startup),
         Err(error) => {
             startup.over();
-            match task {
-                Ok(Task::Solve(..) | Task::Forecast(..) | Task::Strategies(..) | Task::Sweep(_)) => {
-                    without_ranks(&error.into())
-                }
-                Ok(Task::Other(other)) => alone(other).unwrap_or_else(|error| without_ranks(&error)),
-                Err(mistake) => without_ranks(&mistake),
-            }
+            let done = task.and_then(|task| match task.decks()[..] {
+                [] => work(task, &Solo),
+                _ => Err(error.into()),
+            });
+            done.unwrap_or_else(|error| without_ranks(&error))
         }
     };
     exit.into()
@@ -127,7 +116,7 @@ fn task() -> anyhow::Result<Task> {
             look.keep();
             let text = program::said(&error)?;
             let text = if look.colours_output() { error.render().ansi().to_string() } else { text };
-            return Ok(Task::Other(Other::Show(text)));
+            return Ok(Task::Show(text));
         }
     };
     let flags = match &args.command {
@@ -141,23 +130,23 @@ fn task() -> anyhow::Result<Task> {
     };
     Look { volume, colour: flags.color }.keep();
     if args.man {
-        return Ok(Task::Other(Other::Show(program::man_page::<Args>())));
+        return Ok(Task::Show(program::man_page::<Args>()));
     }
     if let Some(shell) = args.completions {
-        return Ok(Task::Other(Other::Show(program::completions::<Args>(shell))));
+        return Ok(Task::Show(program::completions::<Args>(shell)));
     }
     match args.command {
         Some(Command::Strategies(flags)) => return Ok(Task::Strategies(Box::new(flags.deck()?), flags.rounds.into())),
         Some(Command::Sweep(sweep)) => return Ok(Task::Sweep(Plan::new(&sweep)?)),
-        Some(Command::Verify(flags)) => return Ok(Task::Other(Other::Verify(Box::new(flags.deck()?)))),
-        Some(Command::Compare(flags)) => return Ok(Task::Other(Other::Compare(flags))),
+        Some(Command::Verify(flags)) => return Ok(Task::Verify(Box::new(flags.deck()?))),
+        Some(Command::Compare(flags)) => return Ok(Task::Compare(flags)),
         None => {}
     }
     // Flags over deck.
     let deck = args.flags.deck().map_err(|error| of_flag("--input", error))?;
     Ok(match () {
-        () if args.dump_deck => Task::Other(Other::Show(deck.to_toml()?)),
-        () if args.kernel_info => Task::Other(Other::KernelInfo(deck.run.device)),
+        () if args.dump_deck => Task::Show(deck.to_toml()?),
+        () if args.kernel_info => Task::KernelInfo(deck.run.device),
         () if args.dry_run => Task::Forecast(Box::new(deck), args.flags.input()),
         () => Task::Solve(Box::new(deck), args.flags.input()),
     })
@@ -176,10 +165,10 @@ fn start(comm: &dyn Communicator, task: anyhow::Result<Task>, startup: Startup) 
         Task::Forecast(..) => "--dry-run",
         Task::Strategies(_, rounds) => &format!("strategies, {}", count(*rounds, "round")),
         Task::Sweep(plan) => &plan.to_string(),
-        Task::Other(Other::Show(_)) => "text",
-        Task::Other(Other::KernelInfo(_)) => "--kernel-info",
-        Task::Other(Other::Verify(_)) => "verify",
-        Task::Other(Other::Compare(_)) => "compare",
+        Task::Show(_) => "text",
+        Task::KernelInfo(_) => "--kernel-info",
+        Task::Verify(_) => "verify",
+        Task::Compare(_) => "compare",
     };
     let limit = task.timeout();
     let limit_text = limit.map_or("not given".into(), |seconds| format!("{seconds:?}"));
@@ -200,28 +189,27 @@ fn start(comm: &dyn Communicator, task: anyhow::Result<Task>, startup: Startup) 
         };
         comm.limit_waits(Duration::from_secs_f64(seconds), Box::new(tell));
     }
-    match task {
-        Task::Solve(deck, input) => job(&deck, input, comm).unwrap_or_else(|error| end_all(comm, &error)),
-        Task::Forecast(deck, input) => forecast(&deck, input, comm).unwrap_or_else(|error| end_all(comm, &error)),
-        Task::Strategies(deck, rounds) => {
-            strategies::run(&deck, rounds, comm).unwrap_or_else(|error| end_all(comm, &error))
-        }
-        Task::Sweep(plan) => sweep::run(&plan, comm).unwrap_or_else(|error| end_all(comm, &error)),
-        Task::Other(Other::Verify(_)) if comm.size() > 1 => {
-            let one = "verify: checks the device of one process; start it without mpirun";
-            together::<Exit>(comm, Err(Error::Invalid(one.into()).into())).unwrap_or_else(|exit| exit)
-        }
-        Task::Other(other) => together(comm, alone(other)).unwrap_or_else(|exit| exit),
+    match task.decks()[..] {
+        [] => together(comm, work(task, comm)).unwrap_or_else(|exit| exit),
+        _ => work(task, comm).unwrap_or_else(|error| end_all(comm, &error)),
     }
 }
 
-/// Does what needs no other rank.
-fn alone(other: Other) -> anyhow::Result<Exit> {
-    match other {
-        Other::Show(text) => Ok(show(&text)?),
-        Other::KernelInfo(device) => Ok(show(&kernels::table(device)?)?),
-        Other::Verify(deck) => verify::run(&deck),
-        Other::Compare(flags) => compare::run(&flags),
+/// Does a task.
+fn work(task: Task, comm: &dyn Communicator) -> anyhow::Result<Exit> {
+    match task {
+        Task::Solve(deck, input) => job(&deck, input, comm),
+        Task::Forecast(deck, input) => forecast(&deck, input, comm),
+        Task::Strategies(deck, rounds) => strategies::run(&deck, rounds, comm),
+        Task::Sweep(plan) => sweep::run(&plan, comm),
+        Task::Show(text) => show(&text),
+        Task::KernelInfo(device) => show(&kernels::table(device)?),
+        Task::Verify(_) if comm.size() > 1 => {
+            let one = "verify: checks the device of one process; start it without mpirun";
+            Err(Error::Invalid(one.into()).into())
+        }
+        Task::Verify(deck) => verify::run(&deck),
+        Task::Compare(flags) => compare::run(&flags),
     }
 }
 

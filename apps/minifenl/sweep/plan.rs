@@ -57,11 +57,6 @@ impl Plan {
         Ok(Plan { trials, values, sizes: sizes.collect(), outputs: outputs.collect(), input })
     }
 
-    /// The limit of waits.
-    pub fn timeout(&self) -> Option<f64> {
-        self.sizes[0][0].run.timeout
-    }
-
     /// The files, checked before the work: each can be written, and no two are one.
     pub(super) fn files(&self) -> Result<Vec<(Output, Form)>> {
         let named = self.outputs.iter().map(|(flag, path, _)| (flag.to_string(), path.clone()));
