@@ -1,7 +1,7 @@
 //! `minifenl compare A.json B.json`: two reports side by side, with an exit code for continuous integration.
 
 use crate::args::commands::Compare;
-use crate::comparison::{Comparison, Verdict};
+use crate::comparison::{Comparison, NOT_VERIFIED};
 use crate::report_file::read;
 use minifenl::run::program::{self, Exit};
 use std::io::stdout;
@@ -18,9 +18,7 @@ pub fn run(flags: &Compare) -> anyhow::Result<Exit> {
         );
     }
     // Times of runs that are not judged compare as well: each does the iterations that were asked for.
-    if let Some((name, _)) =
-        ["A", "B"].iter().zip(comparison.verdicts).find(|(_, found)| *found == Verdict::NotVerified)
-    {
+    if let Some((name, _)) = ["A", "B"].iter().zip(comparison.verdicts).find(|(_, found)| *found == NOT_VERIFIED) {
         crate::look::fail(&format!("{name} is not verified"));
         return Ok(Exit::NotVerified);
     }

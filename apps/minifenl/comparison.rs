@@ -71,37 +71,23 @@ pub struct Comparison {
     pub phases: Vec<PhaseRatio>,
     /// Keys with other values, but for results: key, value in A, value in B.
     pub differences: Vec<[String; 3]>,
-    /// The verdicts on A and B.
-    pub verdicts: [Verdict; 2],
+    /// The verdicts on A and B: "VERIFIED", "NOT JUDGED" where a number of iterations was asked for and no solution, or
+    /// [`NOT_VERIFIED`].
+    pub verdicts: [&'static str; 2],
 }
+
+/// The verdict on a run that has failed.
+pub const NOT_VERIFIED: &str = "NOT VERIFIED";
 
 /// What a report says of its run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    Verified,
-    /// A number of iterations was asked for, and no solution.
-    NotJudged,
-    NotVerified,
-}
-
-impl Verdict {
-    fn of(report: &Value) -> Self {
-        let is_asked = report["cg_iterations_asked"].is_number();
-        // A run that broke off has failed, whatever was asked for.
-        let is_failed = report["verdict"][0].as_str().is_none_or(|why| !why.starts_with("not asked"));
-        match report["verified"] == true {
-            true => Verdict::Verified,
-            false if is_asked && !is_failed => Verdict::NotJudged,
-            false => Verdict::NotVerified,
-        }
-    }
-
-    fn word(self) -> &'static str {
-        match self {
-            Verdict::Verified => "VERIFIED",
-            Verdict::NotJudged => "NOT JUDGED",
-            Verdict::NotVerified => "NOT VERIFIED",
-        }
+fn verdict(report: &Value) -> &'static str {
+    let is_asked = report["cg_iterations_asked"].is_number();
+    // A run that broke off has failed, whatever was asked for.
+    let is_failed = report["verdict"][0].as_str().is_none_or(|why| !why.starts_with("not asked"));
+    match report["verified"] == true {
+        true => "VERIFIED",
+        false if is_asked && !is_failed => "NOT JUDGED",
+        false => NOT_VERIFIED,
     }
 }
 
@@ -130,7 +116,7 @@ impl Comparison {
         Comparison {
             phases: names.iter().map(row).collect(),
             differences: differences(a, b),
-            verdicts: reports.map(Verdict::of),
+            verdicts: reports.map(verdict),
         }
     }
 
@@ -177,7 +163,7 @@ impl Comparison {
             text += "\n";
             text += &columns(&["differs", "A", "B"], self.differences.iter().map(row));
         }
-        let [a, b] = self.verdicts.map(Verdict::word);
+        let [a, b] = self.verdicts;
         let note = self.other_problem().map_or(String::new(), |key| {
             format!(
                 "note: A and B solve different problems ({key});\n      ratios of their times are not ratios of speed\n"
