@@ -71,17 +71,17 @@ fn threads_per_rank(allowed: u64, sum: u64, cores: u64) -> usize {
 fn cores_in(file: &str, key: &str) -> Option<usize> {
     let text = std::fs::read_to_string(file).ok()?;
     let list = text.lines().find_map(|line| line.strip_prefix(key))?;
-    count_list(list.trim())
+    Some(core_list(list.trim())?.len())
 }
 
-/// Returns the number of items in a list such as `0-3,8,10-11`.
-fn count_list(list: &str) -> Option<usize> {
-    list.split(',')
-        .map(|range| {
-            let (first, last) = range.split_once('-').unwrap_or((range, range));
-            Some(last.parse::<usize>().ok()?.checked_sub(first.parse().ok()?)? + 1)
-        })
-        .sum()
+/// Returns the numbers of a list of cores such as `0-3,8,10-11`.
+pub fn core_list(list: &str) -> Option<Vec<usize>> {
+    let ranges = list.split(',').map(|range| {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        let range = first.parse().ok()?..=last.parse().ok()?;
+        (!range.is_empty()).then_some(range)
+    });
+    Some(ranges.collect::<Option<Vec<_>>>()?.into_iter().flatten().collect())
 }
 
 #[cfg(test)]
@@ -114,11 +114,11 @@ mod tests {
     }
 
     #[test]
-    fn core_lists_are_counted() {
-        assert_eq!(count_list("0-3,8,10-11"), Some(7));
-        assert_eq!(count_list("0"), Some(1));
-        assert_eq!(count_list(""), None);
-        assert_eq!(count_list("3-1"), None);
+    fn core_lists_are_read() {
+        assert_eq!(core_list("0-3,8,10-11"), Some(vec![0, 1, 2, 3, 8, 10, 11]));
+        assert_eq!(core_list("0"), Some(vec![0]));
+        assert_eq!(core_list(""), None);
+        assert_eq!(core_list("3-1"), None);
     }
 
     #[test]

@@ -63,7 +63,7 @@ pub use global_map::GlobalMap;
 pub use halo::{Halo, InFlight};
 #[cfg(feature = "cuda")]
 pub(crate) use kernel_files::KERNEL_FILES;
-pub use launch::{default_threads, launched_rank, started_by_mpirun};
+pub use launch::{core_list, default_threads, launched_rank, started_by_mpirun};
 pub use links::Links;
 pub(crate) use map::local;
 pub use map::{Map, Neighbour};
@@ -71,7 +71,7 @@ pub(crate) use map_of_ghosts::map_of_ghosts;
 #[cfg(feature = "mpi")]
 pub use mpi::Mpi;
 pub use node::equal_on_node;
-pub use same::{Setting, same};
+pub use same::{Setting, alike, same};
 pub use solo::Solo;
 pub use transport::{HaloExchange, Link, Staging, Transport};
 pub use world::world;

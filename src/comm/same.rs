@@ -24,10 +24,7 @@ pub type Setting = (String, String);
 /// values; [`Error::Elsewhere`] on all others.
 pub fn same(comm: &dyn Communicator, settings: &[Setting]) -> Result<()> {
     let text = written(settings);
-    let hash = hash(&text);
-    let mut ends = [hash, -hash];
-    comm.all_max(&mut ends);
-    if ends[0] == -ends[1] {
+    if alike(comm, &text) {
         return Ok(());
     }
     let expected = text_of_first(comm, &text);
@@ -37,6 +34,14 @@ pub fn same(comm: &dyn Communicator, settings: &[Setting]) -> Result<()> {
     }
     let difference = difference(&expected, &text);
     Err(Error::Invalid(format!("rank {lowest} differs from rank 0 in {difference}; give all ranks the same")))
+}
+
+/// Returns whether all ranks have the same text, on all of them. Collective, 16 bytes.
+pub fn alike(comm: &dyn Communicator, text: &str) -> bool {
+    let hash = hash(text);
+    let mut ends = [hash, -hash];
+    comm.all_max(&mut ends);
+    ends[0] == -ends[1]
 }
 
 /// The settings as text: key and value of each, in lines.

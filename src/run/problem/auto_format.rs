@@ -6,7 +6,7 @@
 //! Nothing is timed: products in CRS round otherwise than those of slices, so the bits of a run, which do not depend on its threads, would
 //! depend on a clock; and two runs on a busy machine could not be compared.
 
-use crate::comm::{Communicator, agree};
+use crate::comm::{Communicator, agree, alike};
 use crate::run::Deck;
 use crate::run::deck::Choice;
 use crate::sparse::{Format, Formats, MatrixStorage, RowShape};
@@ -46,10 +46,8 @@ pub(super) fn choose<S: Formats>(
         return chosen(format, "given");
     }
     let (format, reason) = S::BY_ROWS(agree(comm, shape())?, deck.storage::<S>().keeps_crs);
-    let code = f64::from(format as u8);
-    let mut ends = [code, -code];
-    comm.all_max(&mut ends);
-    if ends[0] == -ends[1] { chosen(format, reason) } else { chosen(S::FORMAT, "rows differ between ranks") }
+    let is_common = alike(comm, &format.to_string());
+    if is_common { chosen(format, reason) } else { chosen(S::FORMAT, "rows differ between ranks") }
 }
 
 /// The storage that a run is expected to use, for forecasts of memory. Ranks that would choose differently are not foreseen, and padding is

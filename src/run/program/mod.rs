@@ -12,7 +12,7 @@ mod width;
 pub use command_line::{completions, man_page, parse, parse_from, said, usage};
 pub use exit::Exit;
 pub use others::Others;
-pub(super) use others::{allowed, list};
+pub(super) use others::allowed;
 pub use status_line::{Look, StatusLine};
 pub use streams::{check_stdout, failure, is_first, show};
 pub use width::{columns_of, wrapped};

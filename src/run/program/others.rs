@@ -1,6 +1,6 @@
 //! Hardware threads used by other programs during a run, from `/proc/stat`.
 
-use crate::comm::Communicator;
+use crate::comm::{Communicator, core_list};
 use std::fs::read_to_string;
 use std::time::Instant;
 
@@ -43,15 +43,6 @@ fn own(stat: &str) -> Option<f64> {
     ticks.sum()
 }
 
-/// The numbers of a list such as `0-2,7`.
-pub(in crate::run) fn list(text: &str) -> Option<Vec<usize>> {
-    let ranges = text.split(',').map(|range| {
-        let (first, last) = range.split_once('-').unwrap_or((range, range));
-        Some(first.parse().ok()?..=last.parse().ok()?)
-    });
-    Some(ranges.collect::<Option<Vec<_>>>()?.into_iter().flatten().collect())
-}
-
 /// The cores that a thread may use, as `/proc/.../status` has them: `0-2,7`.
 pub(in crate::run) fn allowed(status: &str) -> Option<&str> {
     Some(status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?.trim())
@@ -65,7 +56,7 @@ impl Others {
 
     /// Reads the counters of the cores that this process may use. In a container, others are not its machine.
     pub fn on_allowed_cores() -> Option<Self> {
-        Self::read(Some(list(allowed(&read_to_string("/proc/self/status").ok()?)?)?))
+        Self::read(Some(core_list(allowed(&read_to_string("/proc/self/status").ok()?)?)?))
     }
 
     fn read(cores: Option<Vec<usize>>) -> Option<Self> {
@@ -110,7 +101,7 @@ mod tests {
         );
         assert_eq!((busy(stat, Some(&[2])), busy("cpu  10 20\n", None)), (None, None));
         assert_eq!(own("7 (a b) c) S 1 2 3 4 5 6 7 8 9 10 100 20 3 4 20 0"), Some(127.0));
-        let cores = |status| list(allowed(status)?);
+        let cores = |status| core_list(allowed(status)?);
         assert_eq!(cores("Name:\tx\nCpus_allowed_list:\t0-2,7\n"), Some(vec![0, 1, 2, 7]));
         assert_eq!((cores("Name:\tx\n"), cores("Cpus_allowed_list:\tx\n")), (None, None));
         let at = |busy, own, seconds| Others {

@@ -1,6 +1,6 @@
 //! Host, processor, memory and GPU of a rank, from files below `/proc` and `/sys`.
 
-use crate::run::program::list;
+use crate::comm::core_list;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fs::read_to_string;
@@ -61,7 +61,7 @@ impl MachineReport {
                 .map_or_else(|| known(String::new()), |model| model.split_whitespace().collect::<Vec<_>>().join(" ")),
             sockets,
             cores,
-            hardware_threads: list(&line("sys/devices/system/cpu/online")).map_or_else(
+            hardware_threads: core_list(&line("sys/devices/system/cpu/online")).map_or_else(
                 || cpuinfo.lines().filter(|line| line.starts_with("processor")).count(),
                 |list| list.len(),
             ),
@@ -87,7 +87,7 @@ fn value<'a>(text: &'a str, key: &str) -> Option<&'a str> {
 /// Number of sockets, and of cores on all of them.
 fn topology(root: &Path) -> Option<(usize, usize)> {
     let folder = root.join("sys/devices/system/cpu");
-    let online = list(read_to_string(folder.join("online")).ok()?.trim())?;
+    let online = core_list(read_to_string(folder.join("online")).ok()?.trim())?;
     let cores = online.iter().map(|cpu| {
         let id = |name: &str| {
             let text = read_to_string(folder.join(format!("cpu{cpu}/topology/{name}"))).ok()?;
