@@ -1,6 +1,7 @@
 //! Parses TOML text to a deck; errors name line and key.
 
 use super::Deck;
+use crate::error::cut;
 use crate::files::read_text;
 use crate::{Error, Result};
 use std::{ops::Range, path::Path};
@@ -46,10 +47,7 @@ fn described(text: &str, error: &toml::de::Error) -> String {
     ] {
         reason = reason.replace(from, to);
     }
-    if let Some((end, _)) = reason.char_indices().nth(REASON) {
-        reason.truncate(end);
-        reason += "...";
-    }
+    let reason = cut(&reason, REASON);
     let Some(line) = error.span().map(|span| line_of(text, span.start)).or_else(|| line_without_span(text)) else {
         return format!(": {reason}");
     };

@@ -2,7 +2,7 @@
 
 use super::{Exit, failure, show};
 use crate::Error;
-use crate::error::printable;
+use crate::error::{cut, printable};
 use clap::ValueHint;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use std::ffi::OsString;
@@ -25,14 +25,7 @@ pub fn parse<P: clap::Parser>() -> std::result::Result<P, clap::Error> {
 /// # Errors
 /// As [`parse`].
 pub fn parse_from<P: clap::Parser>(words: Vec<OsString>) -> std::result::Result<P, clap::Error> {
-    let shown = |word: &OsString| {
-        let word = word.to_string_lossy();
-        let word = printable(&word);
-        match word.char_indices().nth(LONGEST_WORD) {
-            Some((end, _)) => format!("{}...", &word[..end]),
-            None => word.into_owned(),
-        }
-    };
+    let shown = |word: &OsString| cut(&printable(&word.to_string_lossy()), LONGEST_WORD).into_owned();
     parsed::<P, _>(&words).map_err(|error| {
         // clap removes escape sequences from what it echoes, and names no flag of a word that is not UTF-8.
         if !error.use_stderr() {
