@@ -106,9 +106,8 @@ impl<'a, S: Job> Problem<'a, S> {
             preconditioner: Levels::new(&system, &mut marks)?,
             system,
             halo,
-            workspace: step(space, &mut marks, "setup/cg", || match variant {
-                Choice::Auto => CgWorkspace::new(space, rows, columns),
-                Choice::Given(variant) => CgWorkspace::of_variant(space, rows, columns, variant),
+            workspace: step(space, &mut marks, "setup/cg", || {
+                CgWorkspace::of_variant(space, rows, columns, variant.or_default())
             })?,
             general: KrylovWorkspace::new(space, method, rows, columns)?,
             marks,

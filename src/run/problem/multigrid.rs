@@ -122,7 +122,7 @@ impl<'a, S: Job> OnMesh<'a, S> {
         let on = sharing(links, mesh);
         let input = ProblemInput { deck, links: on, mesh, coarse: &[], phases, progress };
         let mut discrete = agree(comm, Discrete::new(space, input))?;
-        discrete.case = discrete.case.without_advection();
+        discrete.case = discrete.case.without_advection(deck, mesh.spec());
         let strategy = deck.graph.strategy.or_default();
         let nodes = graph::build(space, &mesh.elem_node, mesh.map.owned_count(), strategy);
         let graph = agree(comm, nodes.and_then(|nodes| space.dof_graph(nodes, discrete.case.model.dofs())))?;
