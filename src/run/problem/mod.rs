@@ -154,47 +154,38 @@ impl<'a, S: Job> Problem<'a, S> {
     /// # Errors
     /// A device's failure.
     pub fn finish(&mut self) -> Result<Symmetry> {
-        if self.system.input.deck.run.triad == Some(true) && !S::SYNCHRONOUS {
-            let (space, map) = (self.system.space, self.system.map());
+        let Problem { system, halo, workspace, marks, .. } = self;
+        let (space, links) = (system.space, system.input.links);
+        if system.input.deck.run.triad == Some(true) && !S::SYNCHRONOUS {
+            let map = system.map();
             let (mut x, mut y): (Array<S, f64>, Array<S, f64>) =
                 (space.zeros(map.local_count())?, space.zeros(map.owned_count())?);
             let (x, y) = (S::Memory::slice_mut(&mut x), S::Memory::slice_mut(&mut y));
             for _ in 0..TIMED_PRODUCTS {
-                self.timed(self.system.phase(), |this| this.system.operator(false).apply(space, x, y))?;
+                step(space, marks, system.phase(), || system.operator(false).apply(space, x, y))?;
             }
         }
-        let symmetry = self.timed("verify", Self::symmetry)?;
+        // The Jacobian as CG sees it: in its storage format, with boundary conditions and halo.
+        let symmetry = step(space, marks, "verify", || {
+            if let Linear::Matrix(stored) = &mut system.linear {
+                space.update(&mut stored.system.matrix)?;
+            }
+            let interior = links.apart(system.interior_rows());
+            let operator = DistributedOperator::new(system.operator(false), halo, interior)?;
+            symmetry(space, &operator, links, workspace, |which, vector| system.scatter_by_id(SEEDS[which], vector))
+        })?;
         self.book()?;
         Ok(symmetry)
     }
 
-    /// The symmetry of the Jacobian as CG sees it: in its storage format, with boundary conditions and halo.
-    fn symmetry(&mut self) -> Result<Symmetry> {
-        let Problem { system, halo, workspace, .. } = self;
-        let (links, space) = (system.input.links, system.space);
-        if let Linear::Matrix(stored) = &mut system.linear {
-            space.update(&mut stored.system.matrix)?;
-        }
-        let interior = links.apart(system.interior_rows());
-        let operator = DistributedOperator::new(system.operator(false), halo, interior)?;
-        symmetry(space, &operator, links, workspace, |which, vector| system.scatter_by_id(SEEDS[which], vector))
-    }
-
     /// Refreshes ghosts as the phase `ghosts`.
     fn refresh_timed(&mut self, unknowns: &mut Slice<S, f64>) -> Result<()> {
+        let Problem { system, halo, marks, .. } = self;
         // A host records an empty exchange too, so that its reports always have this phase.
-        if S::SYNCHRONOUS || !self.halo.is_empty() {
-            self.timed("ghosts", |this| this.halo.update(this.system.space, unknowns))?;
+        if S::SYNCHRONOUS || !halo.is_empty() {
+            step(system.space, marks, "ghosts", || halo.update(system.space, unknowns))?;
         }
         Ok(())
-    }
-
-    /// Does `work` between two marks, without waiting.
-    fn timed<R>(&mut self, phase: &'static str, work: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
-        let (space, mut marks) = (self.system.space, std::mem::take(&mut self.marks));
-        let result = step(space, &mut marks, phase, || work(self));
-        self.marks = marks;
-        result
     }
 
     /// Adds the times between the marks to their phases; waits for the marks.
@@ -266,11 +257,9 @@ impl<S: Job> NonlinearProblem<S> for Problem<'_, S> {
         if !self.improves_start() {
             return Ok(false);
         }
-        let Some(mut preconditioner) = self.preconditioner.take() else { return Ok(false) };
-        (self.system.input.progress)(Event::Phase("nested"))?;
-        let improved = self.timed("nested", |this| preconditioner.nested_start(&this.system, x));
-        self.preconditioner = Some(preconditioner);
-        improved
+        let Problem { system, preconditioner: Some(preconditioner), marks, .. } = self else { return Ok(false) };
+        (system.input.progress)(Event::Phase("nested"))?;
+        step(system.space, marks, "nested", || preconditioner.nested_start(system, x))
     }
 
     fn solve(
