@@ -134,7 +134,7 @@ fn vector_operations_have_the_same_bits_on_every_space() {
     fn all(space: &Threads) -> Vec<Vec<f64>> {
         let (p, q, mut x, mut r) = (wave(N + 5, 0.3), wave(N, 0.7), wave(N, 0.2), wave(N, 0.9));
         let (mut z, mut sums) = (vec![0.0; N], Reductions::new(space, N, CgSlot::LEN).unwrap());
-        sums.scalars = vec![1.25, 0.5, 3.0, 0.0, 9.0, 0.0, 0.0, 1.0, 0.0, 0.0];
+        sums.scalars[..8].copy_from_slice(&[1.25, 0.5, 3.0, 0.0, 9.0, 0.0, 0.0, 1.0]);
         space.cg_step(N, CgStep { rz: 0, rr: 1, p: &p, q: &q, x: &mut x, r: &mut r }, &mut sums).unwrap();
         space.axpby(N, 0.3, &p, -2.0, &q, &mut z).unwrap();
         space.cg_direction(N, CgDirection { rr: 1, top: 1, bottom: 0, z: &r, p: &mut z }, &mut sums).unwrap();

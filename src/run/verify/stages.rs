@@ -80,7 +80,9 @@ fn vectors<S: Job>(space: &S, serial: &Threads) -> Result<f64> {
         let [x, r, z] = [&mut x, &mut r, &mut result].map(S::Memory::slice_mut);
         let mut sums = Reductions::new(space, n, CgSlot::LEN)?;
         // r.r, p.q, target, limit, count, state, ||b||: a solve in the middle of an iteration.
-        sums.scalars = space.upload(&[1.25, 0.5, 3.0, 0.0, 9.0, 0.0, 0.0, 1.0, 0.0, 0.0])?;
+        let mut scalars = [0.0; CgSlot::LEN];
+        scalars[..8].copy_from_slice(&[1.25, 0.5, 3.0, 0.0, 9.0, 0.0, 0.0, 1.0]);
+        sums.scalars = space.upload(&scalars)?;
         space.cg_step(n, CgStep { rz: 0, rr: 1, p, q, x: &mut *x, r: &mut *r }, &mut sums)?;
         space.axpby(n, 0.3, p, -2.0, q, z)?;
         space.cg_direction(n, CgDirection { rr: 1, top: 1, bottom: 0, z: r, p: &mut *z }, &mut sums)?;

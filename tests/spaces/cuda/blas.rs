@@ -14,7 +14,9 @@ fn all<S: CgSteps>(space: &S, n: usize) -> Result<Vec<Vec<f64>>> {
     let (p, q) = (S::Memory::slice(&p), S::Memory::slice(&q));
     let [x, r, z, copy] = written.each_mut().map(S::Memory::slice_mut);
     let mut sums = Reductions::new(space, n, CgSlot::LEN)?;
-    sums.scalars = up(vec![1.25, 0.5, 3.0, 0.0, 9.0, 0.0, 0.0, 1.0, 0.0, 0.0])?;
+    let mut scalars = vec![0.0; CgSlot::LEN];
+    scalars[..8].copy_from_slice(&[1.25, 0.5, 3.0, 0.0, 9.0, 0.0, 0.0, 1.0]);
+    sums.scalars = up(scalars)?;
     space.cg_step(n, CgStep { rz: 0, rr: 1, p, q, x, r: &mut *r }, &mut sums)?;
     space.axpby(n, 0.3, p, -2.0, q, z)?;
     space.cg_direction(n, CgDirection { rr: 1, top: 1, bottom: 0, z: r, p: &mut *z }, &mut sums)?;

@@ -169,7 +169,8 @@ fn only_small_systems_are_solved_in_one_launch() {
         assert_eq!(launch.is_some(), small, "{size:?}");
         let (mut x, mut r) = (space.upload(&wave(n, 0.3)).unwrap(), space.upload(&wave(n, 0.4)).unwrap());
         // A state that is set: nothing changes.
-        let before = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 1.0, 8.0, 9.0, 10.0];
+        let mut before: Vec<f64> = (1..=CgSlot::LEN).map(|slot| slot as f64).collect();
+        before[CgSlot::STATE] = 1.0;
         let mut sums = Reductions::new(&space, n, CgSlot::LEN).unwrap();
         sums.scalars = space.upload(&before).unwrap();
         if let Some(launch) = launch {
