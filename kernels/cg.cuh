@@ -1,7 +1,7 @@
 // Scalars and states of a CG solve: slots as in CgSlot, states as in CgState (src/solve/krylov/cg/state.rs).
 
 constexpr int PQ = 2, TARGET = 3, LIMIT = 4, COUNT = 5, STATE = 6, RHS = 7;
-// Those of single-reduction CG that a solve begins with, as in FusedSlot.
+// Scalars of single-reduction CG that cg_begin sets, as in FusedSlot.
 constexpr int US = 13, PS = 14, UPDATES = 15, FRESH = 16;
 constexpr double CONVERGED = 1, BREAKDOWN = 2, NOT_FINITE = 3, LIMIT_REACHED = 4, UNDERFLOW_REACHED = 5;
 // The smallest normal number. A sum of squares below it says nothing about a norm.

@@ -71,22 +71,25 @@ pub struct Comparison {
     pub phases: Vec<PhaseRatio>,
     /// Keys with other values, but for results: key, value in A, value in B.
     pub differences: Vec<[String; 3]>,
-    /// The verdicts on A and B: "VERIFIED", "NOT JUDGED" where a number of iterations was asked for and no solution, or
-    /// [`NOT_VERIFIED`].
+    /// The verdicts on A and B: [`VERIFIED`], [`NOT_JUDGED`] or [`NOT_VERIFIED`].
     pub verdicts: [&'static str; 2],
 }
 
+/// The verdict on a run that is solved and verified.
+const VERIFIED: &str = "VERIFIED";
+/// The verdict on a run that was asked for a number of iterations, not for a solution.
+const NOT_JUDGED: &str = "NOT JUDGED";
 /// The verdict on a run that has failed.
 pub const NOT_VERIFIED: &str = "NOT VERIFIED";
 
-/// What a report says of its run.
+/// Returns the verdict of a report.
 fn verdict(report: &Value) -> &'static str {
     let is_asked = report["cg_iterations_asked"].is_number();
     // A run that broke off has failed, whatever was asked for.
     let is_failed = report["verdict"][0].as_str().is_none_or(|why| !why.starts_with("not asked"));
     match report["verified"] == true {
-        true => "VERIFIED",
-        false if is_asked && !is_failed => "NOT JUDGED",
+        true => VERIFIED,
+        false if is_asked && !is_failed => NOT_JUDGED,
         false => NOT_VERIFIED,
     }
 }

@@ -12,7 +12,7 @@ use std::cell::OnceCell;
 use std::ops::Range;
 use std::time::Duration;
 
-/// Scalars up to which an all-reduce allocates nothing.
+/// Largest number of scalars that an all-reduce copies without allocating.
 const FEW: usize = 32;
 
 /// This rank's connections to other ranks, shared by all halos and sums.

@@ -36,7 +36,7 @@ pub fn same(comm: &dyn Communicator, settings: &[Setting]) -> Result<()> {
     Err(Error::Invalid(format!("rank {lowest} differs from rank 0 in {difference}; give all ranks the same")))
 }
 
-/// Returns whether all ranks have the same text, on all of them. Collective, 16 bytes.
+/// Returns on every rank whether all have the same text. Collective, 16 bytes.
 pub fn alike(comm: &dyn Communicator, text: &str) -> bool {
     let hash = hash(text);
     let mut ends = [hash, -hash];

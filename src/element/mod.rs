@@ -21,11 +21,12 @@
 //! // The unit cube: the nodes of the bottom face in a circle, then those of the top face.
 //! let face = [[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]];
 //! let coords = std::array::from_fn(|m| [face[m % 4][0], face[m % 4][1], (m / 4) as f64]);
-//! let (residual, matrix) = reference(&BasisTables::of(ElementType::Hex8), coords, [3.0; 8], &Heat::new(1.9));
+//! let (residual, matrix) = reference(&BasisTables::of(ElementType::Hex8), coords, [3.0; 8], &Heat::new(1.9))?;
 //! // T = 3 has no gradient: the residuals add to the integral of T^2, the entries of the matrix to that of 2 T.
 //! let close = |sum: f64, expected: f64| assert!((sum - expected).abs() < 1e-12, "{sum}");
 //! close(residual.iter().sum(), 9.0);
 //! close(matrix.iter().flatten().sum(), 6.0);
+//! # Ok::<(), minifenl::Error>(())
 //! ```
 
 mod analytic;

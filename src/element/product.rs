@@ -178,7 +178,7 @@ mod tests {
             let unknown: [f64; HEX8_NODES] = std::array::from_fn(|m| values[8 + m]);
             let (mut at, mut out) = (FieldsAtPoints::<f64, 1, 8>::zero(), [[f64::NAN; 8]]);
             let heat = Heat::new(1.7);
-            let (residual, matrix) = reference(&BasisTables::of(ElementType::Hex8), coords, unknown, &heat);
+            let (residual, matrix) = reference(&BasisTables::of(ElementType::Hex8), coords, unknown, &heat).unwrap();
             let tangent = |points: Points<'_, _, 1>| at_points(&heat, Part::Tangent, points);
             element_vector(Part::Tangent, tangent, &of, &by_axis, [&v, &u], &mut at, &mut out);
             for place in 0..8 {

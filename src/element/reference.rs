@@ -11,14 +11,22 @@ use super::BasisTables;
 use super::equations::{Equation, Field};
 use super::geometry::{self, DIM};
 use crate::space::lanes::Number;
+use crate::{Error, Result};
 
 /// Returns the residual and the matrix of an element of three dimensions by the tables of its type, which has `NN` nodes.
+///
+/// # Errors
+/// [`Error::Invalid`] for tables of another number of nodes or dimensions.
 pub fn reference<N: Number, E: Equation<1>, const NN: usize>(
     tables: &BasisTables,
     coords: [[N; DIM]; NN],
     unknown: [N; NN],
     equation: &E,
-) -> ([N; NN], [[N; NN]; NN]) {
+) -> Result<([N; NN], [[N; NN]; NN])> {
+    if (tables.element.dim(), tables.nodes) != (DIM, NN) {
+        let expected = format!("expected an element of {DIM} dimensions with {NN} nodes");
+        return Err(Error::Invalid(format!("reference: the tables are those of {}; {expected}", tables.element)));
+    }
     let zero = N::from(0.0);
     let (mut residual, mut matrix) = ([zero; NN], [[zero; NN]; NN]);
     for (p, &weight) in tables.weights.iter().enumerate() {
@@ -51,7 +59,7 @@ pub fn reference<N: Number, E: Equation<1>, const NN: usize>(
             }
         }
     }
-    (residual, matrix)
+    Ok((residual, matrix))
 }
 
 #[cfg(test)]
@@ -100,7 +108,7 @@ mod tests {
         unknown: [N; HEX8_NODES],
         heat: &Heat,
     ) -> ([N; HEX8_NODES], [[N; HEX8_NODES]; HEX8_NODES]) {
-        reference(&BasisTables::of(ElementType::Hex8), coords, unknown, heat)
+        reference(&BasisTables::of(ElementType::Hex8), coords, unknown, heat).unwrap()
     }
 
     /// Returns the number of axes along which two nodes of a cube differ.

@@ -37,8 +37,8 @@ fn words_of<'a>(part: &'a BoxPart, used: &IndexBox, ghosts: impl Iterator<Item =
     words
 }
 
-/// Lists the local indices of the points of a range, of a part by its words and used nodes, `[position]`; or with `inverse` the positions
-/// of so many nodes, `[node]`.
+/// Lists the local index of each point of a range, `[position]`, or with `inverse` the position of each of so many nodes, `[node]`. The part
+/// is given by its words and its used nodes.
 fn grid_numbers(
     space: &Cuda,
     (words, used): (Vec<u64>, &IndexBox),

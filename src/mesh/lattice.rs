@@ -80,7 +80,7 @@ impl Lattice {
         elements
     }
 
-    /// Of the elements of the cell that begins at a point, those with an owned node, and all; none unless the cell has an owned point.
+    /// Counts the elements of the cell with this origin: those with an owned node, and all; 0 and 0 unless the cell has an owned point.
     fn elements(&self, origin: [u64; 3]) -> [u64; 2] {
         let begins = |axis: usize| {
             let (degree, at) = (self.cells.degree, origin[axis]);

@@ -23,7 +23,7 @@ pub trait StoredValue: Item + Into<f64> {
     /// Name of the type in kernel names.
     #[doc(hidden)]
     const NAME: &'static str;
-    /// Kernels of products in CRS, by [`Lanes`](super::Lanes): y, y with x.y, and that with ghosts that may still be on their way.
+    /// Kernels of products in CRS, by [`Lanes`](super::Lanes): A x; A x with x.y; the latter during a halo exchange.
     #[doc(hidden)]
     const IN_CRS: [[&'static str; 3]; 6];
     /// The same in slices: pattern and symmetric.

@@ -183,7 +183,8 @@ fn no_rank_leaves_a_solve_alone() {
         (true, is_end) => f64::from(2 - u8::from(is_end)),
         (false, _) => -1.0,
     };
-    let cases: [(&str, &(dyn Fn(u64, u64, u64) -> f64 + Sync), Method, NullSpace); 4] = [
+    type Value<'a> = &'a (dyn Fn(u64, u64, u64) -> f64 + Sync);
+    let cases: [(&str, Value<'_>, Method, NullSpace); 4] = [
         ("cg", &dirichlet, Method::Cg, NullSpace::Trivial),
         ("gmres", &dirichlet, Method::Gmres { restart: 30 }, NullSpace::Trivial),
         ("null space", &neumann, Method::Cg, NullSpace::Constants),

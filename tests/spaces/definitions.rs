@@ -63,7 +63,7 @@ fn expected(mesh: &Mesh, temperature: &[f64], heat: Heat, fixed: &[bool]) -> (Ve
     for nodes in mesh.elem_node.iter() {
         let nodes: [usize; 8] = std::array::from_fn(|i| nodes[i] as usize);
         let (elem_residual, elem_matrix) =
-            reference(&tables, nodes.map(|n| mesh.node_coord[n]), nodes.map(|n| temperature[n]), &heat);
+            reference(&tables, nodes.map(|n| mesh.node_coord[n]), nodes.map(|n| temperature[n]), &heat).unwrap();
         for i in (0..8).filter(|&i| nodes[i] < rows) {
             residual[nodes[i]] += elem_residual[i];
             (0..8).for_each(|j| *pairs.entry((nodes[i], nodes[j])).or_insert(0.0) += elem_matrix[i][j]);

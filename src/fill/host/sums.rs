@@ -185,7 +185,8 @@ fn add_in_slices(
 /// Distance between two rows, in bytes of values, that caches do not hold.
 const FAR: usize = 1 << 20;
 
-/// Returns whether the sums of consecutive elements need prefetching: whether most nodes are far from the same node of the previous element. One pass over the table.
+/// Returns whether the sums of consecutive elements need prefetching: whether most nodes are far from the same node of the previous
+/// element. One pass over the table.
 pub(super) fn is_scattered(elem_node: &ElemNode, crs: &CrsGraph) -> bool {
     let row_bytes = size_of::<f64>() * crs.nnz() / crs.rows().max(1);
     let rows = (FAR / row_bytes.max(1)).min(LocalOrdinal::MAX as usize) as LocalOrdinal;

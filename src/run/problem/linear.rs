@@ -60,7 +60,7 @@ impl<'a, S: Job> Deref for System<'a, S> {
 }
 
 impl<'a, S: Job> System<'a, S> {
-    /// Prepares conditions, matrix and assembly, or without a graph of this rank's rows the elements.
+    /// Prepares the matrix of this rank's graph with its conditions and assembly; without a graph, the elements.
     pub fn new(discrete: Discrete<'a, S>, graph: Option<Graph<S::Memory>>, marks: &mut Marks<S>) -> Result<Self> {
         let linear = match graph {
             Some(graph) => matrix(&discrete, graph, marks),

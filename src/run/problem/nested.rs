@@ -112,8 +112,8 @@ impl<'a, S: Job> Multigrid<'a, S> {
     }
 }
 
-/// Takes a solve that has not converged, which ranks that share a box find alike, for one that improves nothing: the boundary values
-/// serve then.
+/// Takes an end of a solve that all ranks find alike, such as one without convergence, for a start that improves nothing: the boundary
+/// values serve then.
 fn tolerated(improved: Result<bool>) -> Result<bool> {
     match improved {
         Err(error) if error.is_collective() => Ok(false),

@@ -93,7 +93,7 @@ impl<S: Aggregate> Coarsening<S> {
             return Ok(Coarser { coarsening, transfer, coarse, near_null });
         }
         let (unknowns, first) = (unknowns as usize, numbering.first() * width as u64);
-        // Each aggregate has rows of P.
+        // No row of R is empty: each aggregate has a free row.
         let used = try_collect("rows of a restriction", 0..r.graph().rows() as LocalOrdinal);
         let restriction = DistributedMatrix::gathered(space, links, (r, map), (first, unknowns), used)?;
         let map = agree(comm, Map::new(unknowns as u64, unknowns, Vec::new()))?;

@@ -92,7 +92,7 @@ impl<S: Aggregate> GhostRows<S> {
     }
 }
 
-/// A matrix on the graph that another one becomes; the rows that stay have the given values or 0, the others 0.
+/// Makes a matrix on the graph of a plan; the rows that stay have the given values or 0, the others 0.
 pub(super) fn extended<S: Aggregate>(
     space: &S,
     graph: &GraphOf<S>,

@@ -31,7 +31,7 @@ impl Nodes {
             let entries = graph.row(row).iter().zip(&a.values()[graph.row_range(row)]);
             entries.filter(move |&(&column, &value)| value != 0.0 && column as usize != row)
         };
-        // Where the sum of a neighbour is, for the last node that had it; the sums.
+        // Index of each neighbour's sum, the node that set it, and the sums.
         let state = || {
             let of_nodes = || try_zeroed::<u32>("marks of nodes", nodes);
             Ok((of_nodes()?, of_nodes()?, Vec::<(LocalOrdinal, f64)>::new()))

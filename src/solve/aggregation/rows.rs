@@ -5,7 +5,7 @@ use crate::space::{Threads, try_collect, try_with_capacity};
 use crate::sparse::CrsGraph;
 use crate::{LocalOrdinal, Result, RowOffset};
 
-/// What a graph becomes: its first rows, with new numbers of their columns, and behind them the rows of `more`.
+/// Plan of a graph: the first rows of an old one with renumbered columns, then the rows of `more`.
 #[derive(Debug)]
 pub struct Extension {
     /// Rows of the old graph that stay, and their entries.

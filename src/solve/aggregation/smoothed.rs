@@ -79,7 +79,8 @@ impl<S: Aggregate> SmoothedAggregation<S> {
         inverse + Self::bytes(rows, entries) + (12 + 8 + 16) * entries + 16 * rows * vectors
     }
 
-    /// Makes the levels of this rank's rows of a matrix, whose columns have the given map. Collective.
+    /// Makes the levels of this rank's rows of a symmetric matrix, whose columns have the given map. Entries of a row whose mirrored entry is
+    /// not stored are missing in the restriction between ranks. Collective.
     ///
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) where map or near-null vectors have other rows, [`Error::Invalid`](crate::Error::Invalid)

@@ -57,7 +57,7 @@ pub trait Aggregate: Staging + Spmv + MatrixAlgebra {
     /// As [`tentative`](Self::tentative).
     fn picked(&self, graph: &GraphOf<Self>, list: &[LocalOrdinal]) -> Result<(Vec<RowOffset>, CrsGraph)>;
 
-    /// Returns the graph that another one becomes.
+    /// Makes the graph of a plan from an old one.
     ///
     /// # Errors
     /// As [`tentative`](Self::tentative).

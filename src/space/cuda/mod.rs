@@ -279,8 +279,9 @@ impl Cuda {
             let to = array.address() + ((first + number * piece) * size_of::<T>()) as u64;
             // SAFETY: inside the array, as checked; the pool hands the buffer out again only after the copy.
             let copied = unsafe { result::memcpy_htod_async(to, &staged, self.stream.handle) };
-            staged.mark(&self.stream)?;
+            let marked = staged.mark(&self.stream);
             checked(copied, "cuMemcpyHtoDAsync")?;
+            marked?;
         }
         Ok(())
     }

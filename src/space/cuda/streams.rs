@@ -37,8 +37,9 @@ impl Cuda {
             // SAFETY: inside the array, as checked; the copy holds the host memory until the mark behind it has passed.
             copied = unsafe { result::memcpy_dtoh_async(&mut to, from, self.stream.handle) };
         }
-        to.mark(&self.stream)?;
+        let marked = to.mark(&self.stream);
         checked(copied, "cuMemcpyDtoHAsync")?;
+        marked?;
         Ok(Copying(to))
     }
 }
@@ -65,8 +66,9 @@ impl Streams for Cuda {
             // SAFETY: as above.
             copied = unsafe { result::memcpy_htod_async(to.address(), &from, self.stream.handle) };
         }
-        from.mark(&self.stream)?;
+        let marked = from.mark(&self.stream);
         checked(copied, "cuMemcpyHtoDAsync")?;
+        marked?;
         Ok(Copying(from))
     }
 

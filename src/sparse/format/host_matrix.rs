@@ -40,8 +40,15 @@ enum Kind {
         /// Whether the copy has the assembled values.
         is_copied: bool,
     },
-    /// Assembled in slices, at these places.
-    Slices(Box<(HostSlices, Places)>),
+    /// Assembled in slices.
+    Slices(Box<InSlices>),
+}
+
+/// Slices with the places where assembly adds to them.
+#[derive(Debug)]
+struct InSlices {
+    slices: HostSlices,
+    places: Places,
 }
 
 impl HostMatrix {
@@ -63,7 +70,7 @@ impl HostMatrix {
         }
         let slices = HostSlices::new(space, &graph, storage.format == Format::Symmetric)?;
         let places = slices.places(space)?;
-        Ok(HostMatrix { kind: Kind::Slices(Box::new((slices, places))) })
+        Ok(HostMatrix { kind: Kind::Slices(Box::new(InSlices { slices, places })) })
     }
 
     /// Whether assembly can write the values that products read, in slices.
@@ -83,7 +90,7 @@ impl HostMatrix {
     pub(crate) fn parts(&self) -> (HostRows<'_>, &[f64]) {
         match &self.kind {
             Kind::Crs { crs, .. } => (HostRows::Crs(crs.graph()), crs.values()),
-            Kind::Slices(slices) => slices.0.parts(&slices.1),
+            Kind::Slices(own) => own.slices.parts(&own.places),
         }
     }
 
@@ -95,7 +102,7 @@ impl HostMatrix {
                 let (graph, values) = crs.parts_mut();
                 (HostRows::Crs(graph), values)
             }
-            Kind::Slices(slices) => slices.0.parts_mut(&slices.1),
+            Kind::Slices(own) => own.slices.parts_mut(&own.places),
         }
     }
 
@@ -103,7 +110,7 @@ impl HostMatrix {
     pub fn graph(&self) -> &Arc<CrsGraph> {
         match &self.kind {
             Kind::Crs { crs, .. } => crs.graph(),
-            Kind::Slices(slices) => slices.0.graph(),
+            Kind::Slices(own) => own.slices.graph(),
         }
     }
 
@@ -112,7 +119,7 @@ impl HostMatrix {
         match &self.kind {
             Kind::Crs { copy: Some(copy), is_copied: true, .. } => &**copy,
             Kind::Crs { crs, .. } => crs,
-            Kind::Slices(slices) => &slices.0,
+            Kind::Slices(own) => &own.slices,
         }
     }
 }
@@ -127,7 +134,7 @@ impl Formats for Threads {
     fn in_f64(matrix: &HostMatrix) -> &dyn Operator<Threads> {
         match &matrix.kind {
             Kind::Crs { crs, .. } => crs,
-            Kind::Slices(slices) => &slices.0,
+            Kind::Slices(own) => &own.slices,
         }
     }
 

@@ -100,7 +100,7 @@ impl CgSteps for Threads {
         let (w, p, s) = (blocks(NAME, "w", given, n)?, blocks_mut(NAME, "p", p, n)?, blocks_mut(NAME, "s", s, n)?);
         let (x, r) = (blocks_mut(NAME, "x", x, n)?, blocks_mut(NAME, "r", r, n)?);
         let partials = first_mut(NAME, "partials", &mut sums.partials, Threads::partials(n))?;
-        // Without a preconditioner nothing is read of u's place.
+        // Without a preconditioner w stands in for u, and no value of it is read.
         let of_u = blocks(NAME, "u", u.unwrap_or(given), n)?;
         let items = (of_u, p, s, x, r, w, partials.par_iter_mut()).into_par_iter();
         self.for_each(items, |(of_u, p, s, x, r, w, partial)| {

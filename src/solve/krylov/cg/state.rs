@@ -180,8 +180,9 @@ pub trait CgSteps: Formats {
         Ok(None)
     }
 
-    /// Computes norm and target from `scalars[slot]` = b.b, and sets count and state to 0; for single-reduction CG no update is done, and
-    /// the vectors p and s, which are 0, are fresh. The state is set at once if b.b is not finite, or below the normal numbers while the square of the absolute tolerance is, too.
+    /// Computes norm and target from `scalars[slot]` = b.b, and sets count and state to 0. Also resets the scalars of single-reduction CG:
+    /// no update so far, and s = A p holds since both are 0. The state is set at once if b.b is not finite, or below the normal numbers
+    /// while the square of the absolute tolerance is, too.
     ///
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) for short arrays, here and below.

@@ -100,8 +100,8 @@ struct Patterns {
 }
 
 impl SliceLayout {
-    /// Lays out a graph; `symmetric` slices store each pair of symmetric entries once. Slices share tables, found by those bits of a hash that `hash_mask` selects. Rows and columns are below
-    /// 2^31.
+    /// Lays out a graph; `symmetric` slices store each pair of symmetric entries once. Slices share tables, found by those bits of a hash that
+    /// `hash_mask` selects. Rows and columns are below 2^31.
     pub(super) fn new(space: &Cuda, graph: &GraphOf<Cuda>, symmetric: bool, hash_mask: u64) -> Result<Self> {
         let (rows, slices) = (graph.rows() as u64, graph.rows().div_ceil(SLICE));
         let mut lengths = space.unfilled::<u32>(slices)?;
