@@ -109,7 +109,7 @@ fn main() {
     let time = best(elem_node.elem_count(), || {
         for nodes in elem_node.iter() {
             let nodes: [usize; NODES] = std::array::from_fn(|i| nodes[i] as usize);
-            black_box(reference(&hex8, nodes.map(|n| coords[n]), nodes.map(|n| solution[n]), &heat));
+            let _ = black_box(reference(&hex8, nodes.map(|n| coords[n]), nodes.map(|n| solution[n]), &heat));
         }
     });
     println!("{:<32} {time:8.1} ns/element", "reference");

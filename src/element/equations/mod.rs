@@ -44,7 +44,9 @@ pub(crate) use residue::{Residue, operations};
 #[cfg(feature = "cuda")]
 pub(crate) use structure::Flux;
 pub use structure::depends_on_unknowns;
-pub(crate) use structure::{Slopes, has_value_terms, is_symmetric, noise_slopes, nonzero, symmetric_slopes};
+#[cfg(feature = "cli")]
+pub(crate) use structure::is_symmetric;
+pub(crate) use structure::{Slopes, has_value_terms, noise_slopes, nonzero, symmetric_slopes};
 pub use wave::Wave;
 pub(crate) use weak::Alone;
 pub use weak::{Equation, EquationAt, Field, Point, Slope, Weak, automatic};

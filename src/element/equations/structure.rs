@@ -6,7 +6,7 @@
 //! sin^2 + cos^2, is taken not to hold; kernels then compute more than they have to.
 
 use super::residue::Residue;
-use super::weak::{Alone, EquationAt, Point};
+use super::weak::{EquationAt, Point};
 use super::{Equation, Field, Slope};
 use std::array;
 
@@ -21,8 +21,9 @@ pub(crate) fn nonzero<const D: usize>(slopes: &Slopes<D>) -> [[u16; D]; D] {
 }
 
 /// Returns whether the derivatives of an equation are symmetric, and so its element matrices.
+#[cfg(any(test, feature = "cli"))]
 pub(crate) fn is_symmetric<E: Equation<D>, const D: usize>(equation: &E) -> bool {
-    symmetric_slopes(&noise_slopes(&Alone(equation)))
+    symmetric_slopes(&noise_slopes(&super::weak::Alone(equation)))
 }
 
 /// Returns whether derivatives are symmetric.
@@ -61,7 +62,7 @@ impl Flux {
     /// Classifies the flux of an equation.
     pub fn of<E: Equation<D>, const D: usize>(equation: &E) -> Self {
         let u: [Field<Residue>; D] = fields(1);
-        let (weak, slopes) = (equation.weak(place(), u), noise_slopes(&Alone(equation)));
+        let (weak, slopes) = (equation.weak(place(), u), noise_slopes(&super::weak::Alone(equation)));
         let (&[u], &[weak], [slope]) = (&u[..], &weak[..], slopes.as_flattened()) else { return Flux::UNKNOWN };
         let isotropic = (0..9)
             .map(|k| (k / 3, k % 3))
@@ -151,7 +152,7 @@ mod tests {
     }
 
     fn nonzero_terms<E: Equation<D>, const D: usize>(equation: &E) -> [[u16; D]; D] {
-        nonzero(&noise_slopes(&Alone(equation)))
+        nonzero(&noise_slopes(&super::super::weak::Alone(equation)))
     }
 
     fn has_value_terms<E: Equation<D>, const D: usize>(equation: &E) -> bool {
