@@ -1,15 +1,13 @@
 //! Assembly of the program's equations on any element type: what every space offers to a run.
 
-use super::{Dirichlet, Kernel, Strategy};
+use super::{ContractionCalls, Dirichlet, Kernel, StoredSystem, Strategy, Workset};
 use crate::Result;
-use crate::contraction::{Contraction, Variant};
 use crate::element::equations::Model;
 use crate::element::{Analytic, ElementType};
-use crate::graph::{ElemGraph, Graph};
+use crate::graph::Graph;
 use crate::mesh::{ElemNode, Sizes};
-use crate::space::{Array, Layout, MemorySpace, Slice};
+use crate::space::{Array, MemorySpace, Slice};
 use crate::sparse::{Formats, MatrixStorage};
-use std::collections::BTreeMap;
 use std::fmt::Debug;
 
 /// A vector field as a function of the point; scalar fields are its first component.
@@ -58,34 +56,6 @@ impl<M: MemorySpace> Clone for FieldOn<'_, M> {
 
 impl<M: MemorySpace> Copy for FieldOn<'_, M> {}
 
-/// Size and layout of worksets of [`Kernel::Intrepid`], and how a GPU contracts them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Workset {
-    /// Cells per workset; as many as suit the caches when not given.
-    pub cells: Option<usize>,
-    /// Order of the operands in memory; the faster one when not given.
-    pub layout: Option<Layout>,
-    /// Algorithm of the contractions on a GPU.
-    pub variant: Variant,
-}
-
-/// Number of calls of each contraction, in the order of [`Contraction::ALL`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ContractionCalls(pub [u64; Contraction::ALL.len()]);
-
-impl ContractionCalls {
-    /// Counts one call.
-    pub fn count(&mut self, contraction: Contraction) {
-        self.0[contraction as usize] += 1;
-    }
-
-    /// Returns the contractions that were called, with their numbers of calls.
-    pub fn by_name(&self) -> BTreeMap<&'static str, u64> {
-        let all = Contraction::ALL.iter().zip(self.0);
-        all.filter(|&(_, calls)| calls > 0).map(|(&(_, name), calls)| (name, calls)).collect()
-    }
-}
-
 /// How a space assembles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AssemblyChoice {
@@ -102,17 +72,6 @@ impl From<(Strategy, Kernel)> for AssemblyChoice {
     fn from((strategy, kernel): (Strategy, Kernel)) -> Self {
         AssemblyChoice { strategy: Some(strategy), kernel, workset: Workset::default() }
     }
-}
-
-/// A matrix and what addresses its values.
-#[derive(Debug)]
-pub struct StoredSystem<S: Formats> {
-    /// The matrix; the space's products read it.
-    pub matrix: S::Matrix,
-    /// Of each element-matrix entry: on a GPU its place in its row as it is stored, on a host its position in CRS.
-    pub places: ElemGraph<S::Memory>,
-    /// Boundary conditions, by index in the stored values.
-    pub conditions: Dirichlet<S::Memory>,
 }
 
 /// An execution space that assembles a [`Model`] on elements of any volume type. Each space has a gallery of element kernels:

@@ -50,11 +50,11 @@ mod kernel_files;
 mod norms;
 mod operator;
 mod same_graph;
+mod stored_system;
+mod workset;
 
 pub use crate::graph::CooIndex;
-pub use assemble::{
-    Additions, Assemble, AssemblyChoice, ContractionCalls, FieldErrors, FieldOn, Sample, StoredSystem, Workset,
-};
+pub use assemble::{Additions, Assemble, AssemblyChoice, FieldErrors, FieldOn, Sample};
 pub use coo::{Combinations, Coo, DistributedCoo, ElementIndices, ReducedPairs};
 #[cfg(feature = "cuda")]
 pub use coo::{CudaCoo, DeviceIndices};
@@ -73,6 +73,8 @@ pub use host::{
 pub(crate) use kernel_files::KERNEL_FILES;
 pub use norms::{check_elements, field_errors};
 pub use operator::{ApplyCost, ApplyModel, operator_bytes};
+pub use stored_system::StoredSystem;
+pub use workset::{ContractionCalls, Workset};
 
 use crate::Error;
 use crate::element::ElementType;

@@ -3,17 +3,20 @@
 //!
 //! ```text
 //! indices, runs   integers of callers, checked; pairs are elements with one row
+//! columns         each row's columns, sorted, and the position of each value
 //! sums            values into entries or rows
-//! plan            Coo: each row's columns, sorted, and the position of each value
+//! plan            Coo
 //! combinations    pairs of C^T A C
-//! distributed     DistributedCoo: pairs and values of other ranks
+//! gathered        pairs and values of other ranks;  distributed: DistributedCoo
 //! cuda            CudaCoo: the same graph and the same bits on a GPU
 //! ```
 
+mod columns;
 mod combinations;
 #[cfg(feature = "cuda")]
 mod cuda;
 mod distributed;
+mod gathered;
 mod indices;
 mod plan;
 mod runs;

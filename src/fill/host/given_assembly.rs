@@ -7,7 +7,7 @@
 use super::gallery::two_dimensional;
 use super::kernel::Integrand;
 use super::volumes::on_volume;
-use super::with_given::{Erased, Joined};
+use super::weak_form::{Erased, Joined};
 use super::{ElementProduct, EquationKernel, Fill, Given, Parts, WeakForm};
 use crate::Result;
 use crate::contraction::Sum;

@@ -18,7 +18,6 @@ use crate::Result;
 use crate::fill::Wanted;
 use crate::mesh::ElemNode;
 use crate::space::lanes::LANES;
-use crate::space::try_with_capacity;
 use std::ops::Range;
 
 /// Element matrices and residuals of up to [`LANES`] elements, the element index fastest.
@@ -37,7 +36,7 @@ impl<const NN: usize> ElementBatch<NN> {
 
     /// Transposes the batch to `matrices [lane, i, j]` and `residuals [lane, i]`: as many elements as fit.
     #[inline(always)]
-    fn store(&self, matrices: &mut [f64], residuals: &mut [f64]) {
+    pub(super) fn store(&self, matrices: &mut [f64], residuals: &mut [f64]) {
         let elems = matrices.chunks_exact_mut(NN * NN).zip(residuals.chunks_exact_mut(NN));
         for (lane, (matrix, residual)) in elems.enumerate().take(LANES) {
             for i in 0..NN {
@@ -69,59 +68,3 @@ pub trait ElementKernel<const NN: usize>: Sync {
 
 /// Fills a batch with elements. Strategies are compiled once for all kernels: a call per batch costs nothing beside its elements.
 pub type Evaluate<'a, const NN: usize> = Box<dyn FnMut(Range<usize>, &mut ElementBatch<NN>) -> Result<()> + 'a>;
-
-/// Returns a batch in a list of one: a box would be filled on the stack. A batch has 64 NN (NN + 1) bytes: 4.5 KiB for hexahedra, 2.3 MiB
-/// for elements of 192 nodes, more than a thread's stack. A thread takes one per block of hundreds of elements, as it takes the kernel's
-/// working memory.
-pub(in crate::fill::host) fn batch<const NN: usize>() -> Result<Vec<ElementBatch<NN>>> {
-    let mut batch = try_with_capacity("batch of element matrices", 1)?;
-    batch.extend_from_slice(const { &[ElementBatch::ZERO] });
-    Ok(batch)
-}
-
-/// Computes elements and stores their matrices `[elem, i, j]` and residuals `[elem, i]`, as many elements as the slices hold.
-pub(in crate::fill::host) type Store<'a> = Box<dyn FnMut(Range<usize>, (&mut [f64], &mut [f64])) -> Result<()> + 'a>;
-
-/// Makes the [`Store`] of a kernel for a range of elements, for the wanted parts.
-pub(in crate::fill::host) fn storing<const NN: usize>(
-    kernel: &dyn ElementKernel<NN>,
-    wanted: Wanted,
-    elems: Range<usize>,
-) -> Result<Store<'_>> {
-    let (mut evaluate, mut batch) = (kernel.evaluator(wanted, elems)?, batch()?);
-    Ok(Box::new(move |elems, (matrices, residuals)| {
-        evaluate(elems, &mut batch[0])?;
-        batch[0].store(matrices, residuals);
-        Ok(())
-    }))
-}
-
-/// Makes a kernel from `f(elem)`, which returns the element's matrix `[i, j]` and residual `[i]`: `f` itself, with the types of such a
-/// function. Both are on the stack of the thread: 8 NN (NN + 1) bytes, so that more than 200 nodes need an [`ElementKernel`], which
-/// writes them in place. One element is evaluated at a time, so such a kernel gains nothing from vector lanes.
-pub fn element_fn<F, const NN: usize>(f: F) -> F
-where
-    F: Fn(usize) -> ([[f64; NN]; NN], [f64; NN]) + Sync,
-{
-    f
-}
-
-impl<F, const NN: usize> ElementKernel<NN> for F
-where
-    F: Fn(usize) -> ([[f64; NN]; NN], [f64; NN]) + Sync,
-{
-    fn evaluator(&self, _: Wanted, _: Range<usize>) -> Result<Evaluate<'_, NN>> {
-        Ok(Box::new(|elems, out| {
-            for (lane, elem) in elems.enumerate() {
-                let (matrix, residual) = self(elem);
-                for i in 0..NN {
-                    out.residual[i][lane] = residual[i];
-                    for j in 0..NN {
-                        out.matrix[i][j][lane] = matrix[i][j];
-                    }
-                }
-            }
-            Ok(())
-        }))
-    }
-}
