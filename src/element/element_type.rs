@@ -1,7 +1,7 @@
 //! Element types: one row each of what is known of them.
 //!
 //! A new type is a variant, a row of [`ROWS`], its cubature rule in `rules.rs` if it has a new one, and a word in the list of
-//! `src/fill/host/volumes.rs`; everything else derives from the row.
+//! `src/fill/host/volumes.rs`; for a type of a known shape everything else derives from the row.
 //!
 //! Nodes are in the order of VTK: corners, midpoints of edges, midpoints of faces, centre; nodes 0, 1, 2 of wedges are counter-clockwise
 //! seen from the other base, as in gmsh ([`ElementType::vtk_order`]). The basis function of a node is the
