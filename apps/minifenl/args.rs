@@ -91,7 +91,7 @@ pub struct Flags {
     /// Algorithms of what is left at auto: papers (pair map, atomic scatter-add, Intrepid's contractions, CRS, a warp per row), fast [default: papers]
     #[arg(long, value_name = "NAME", value_parser = named::<Preset>(Preset::ALL.map(|(_, name)| name)), hide_possible_values = true)]
     preset: Option<Preset>,
-    /// Nodes along the edges of the box, 64 or 64x48x32 [default: 64]; `sweep` takes several, with commas
+    /// Nodes along the edges of the box, 64 or 64x48x32 [default: 64, or 65 for elements of degree 2]; `sweep` takes several, with commas
     #[arg(long, value_name = "N", action = ArgAction::Set, value_delimiter = ',', value_hint = ValueHint::Other)]
     pub nodes: Vec<Nodes>,
     /// Nodes per rank along the edges of its box (weak scaling)
@@ -129,7 +129,7 @@ pub struct Flags {
     /// Fill strategy: auto, scatter, gather, and on hosts colour [default: auto: scatter; with --preset fast gather on a GPU, else colour]
     #[arg(long, value_name = "NAME", value_parser = auto_or::<Choice<fill::Strategy>>(fill::Strategy::ALL.map(|(_, name)| name)), hide_possible_values = true)]
     fill: Option<Choice<fill::Strategy>>,
-    /// Element kernel: auto, intrepid, table, fused (heat on hex8 only) [default: auto: intrepid; with --preset fast fused where it exists]
+    /// Element kernel: auto, intrepid, table, fused (heat on hex8 without advection only) [default: auto: intrepid; with --preset fast fused where it exists]
     #[arg(long, value_name = "NAME", value_parser = auto_or::<Choice<fill::Kernel>>(fill::Kernel::ALL.map(|(_, name)| name)), hide_possible_values = true)]
     kernel: Option<Choice<fill::Kernel>>,
     /// Cells per workset of --kernel intrepid [default: as many as suit the caches]
@@ -150,7 +150,7 @@ pub struct Flags {
     /// Largest number of Newton steps [default: 10]
     #[arg(long, value_name = "N", value_parser = count, value_hint = ValueHint::Other)]
     newton_max: Option<usize>,
-    /// Accuracy of each Newton step's solve: auto, fixed (CG's tolerance), adaptive (as far as the step can use) [default: auto: fixed; adaptive with --preset fast and mg or amg]
+    /// Accuracy of each Newton step's solve: auto, fixed (CG's tolerance), adaptive (as far as the step can use) [default: auto: fixed; adaptive with --preset fast and mg or amg, and with mg and no matrix]
     #[arg(long, value_name = "NAME", value_parser = auto_or::<Choice<Forcing>>(Forcing::ALL.map(|(_, name)| name)), hide_possible_values = true)]
     forcing: Option<Choice<Forcing>>,
     /// CG's tolerance, relative to the right-hand side [default: 1e-8, or 1e-11 for elements of degree 2]
@@ -201,7 +201,7 @@ pub struct Flags {
     /// Limit for waiting on other ranks; then the job ends [default: no limit]
     #[arg(long, value_name = "SECONDS", value_parser = number, value_hint = ValueHint::Other)]
     timeout: Option<f64>,
-    /// Write the report as JSON, or as YAML if FILE ends with .yaml; - is the standard output (the table goes to stderr)
+    /// Write the report as JSON, or as YAML if FILE ends with .yaml or .yml; - is the standard output (the table goes to stderr)
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     report: Option<PathBuf>,
     /// Append a row with the results to a CSV table
@@ -222,7 +222,7 @@ pub struct Flags {
     /// Print a line with the time for each phase and Newton step, and each second of CG, on stderr
     #[arg(long)]
     pub verbose: bool,
-    /// Colours: auto, always, never [default: auto: on terminals, unless NO_COLOR is set]
+    /// Colours: auto, always, never [default: auto: on terminals, unless NO_COLOR is set or a launcher started the program]
     #[arg(long, value_name = "WHEN", default_value = "auto", hide_default_value = true, hide_possible_values = true)]
     pub color: Colour,
 }
