@@ -132,7 +132,7 @@ lint: setup $(TYPOS) ## format, clippy, documentation, spelling, layers
 MSRV := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 msrv: ## the library, the programs and the examples with the oldest Rust that is supported
 	rustup toolchain list | grep -q '^$(MSRV)' || rustup toolchain install $(MSRV) --profile minimal --no-self-update
-	CARGO_TARGET_DIR=target/msrv cargo +$(MSRV) check --locked --workspace --examples
+	CARGO_TARGET_DIR=target/msrv cargo +$(MSRV) check --locked --workspace --lib --bins --examples
 
 # The stripped program, decks, man page and completions. DESTDIR is for makers of packages.
 PREFIX ?= $(HOME)/.local
