@@ -189,25 +189,32 @@ fn without_a_fault_the_switch_changes_nothing() {
     }
 }
 
-/// Walks one kind on 2 ranks: each call fails on one of them, in turn; with `MINIFENL_ALL_FAULTS` on each of them.
+/// Walks one kind on 2 ranks: each call fails on one of them, in turn; with `MINIFENL_ALL_FAULTS` on each of them. Jobs wait for
+/// mpirun most of their time, so several run side by side.
 #[cfg(feature = "mpi")]
 fn walk_ranks(kind: &str, codes: &[i32]) -> [usize; 2] {
+    const SIDE_BY_SIDE: u64 = 4;
     let on_both = std::env::var_os("MINIFENL_ALL_FAULTS").is_some();
-    let (mut counts, mut is_over) = ([0; 2], [false; 2]);
-    for call in 1.. {
-        for rank in (0..2).filter(|rank| on_both || call % 2 == *rank) {
-            let fault = format!("{kind}:{call}@{rank}");
-            let end = run(2, &fault, "cpu");
-            is_over[rank as usize] = end.fault.is_none();
+    let mut counts = [0; 2];
+    for first in (1..).step_by(SIDE_BY_SIDE as usize) {
+        let calls = first..first + SIDE_BY_SIDE;
+        let of_call = |call: u64| (0..2).filter(move |rank| on_both || call % 2 == *rank).map(move |rank| (call, rank));
+        let faults: Vec<String> = calls.flat_map(of_call).map(|(call, rank)| format!("{kind}:{call}@{rank}")).collect();
+        let ends: Vec<End> = std::thread::scope(|scope| {
+            let jobs: Vec<_> = faults.iter().map(|fault| scope.spawn(|| run(2, fault, "cpu"))).collect();
+            jobs.into_iter().map(|job| job.join().unwrap()).collect()
+        });
+        let before = counts[0];
+        for (fault, end) in faults.iter().zip(&ends) {
             if end.fault.is_none() {
                 assert_eq!((end.code, end.errors.len()), (0, 0), "{fault} has no fault: {:?}", end.errors);
                 continue;
             }
             counts[0] += 1;
-            counts[1] += usize::from(check(&end, &format!("{fault} on 2 ranks"), codes));
+            counts[1] += usize::from(check(end, &format!("{fault} on 2 ranks"), codes));
         }
-        if is_over == [true; 2] {
-            return counts;
+        if counts[0] == before {
+            break;
         }
     }
     counts
