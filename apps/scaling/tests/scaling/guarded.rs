@@ -75,8 +75,10 @@ fn a_run_ends_with_its_study_and_a_folder_has_one_study() {
         );
         let words = ["weak", "--nodes-per-rank", "8", "--ranks", "1", "--launcher", "env", "--program"];
         let words = [&words[..], &[minifenl.to_str().unwrap(), "--out", out.to_str().unwrap()]].concat();
-        let mut study =
-            Command::new(program()).args(&words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        // A shell lets its background jobs ignore Ctrl-C.
+        let mut study = Command::new("env");
+        study.arg("--default-signal=INT").arg(program()).args(&words);
+        let mut study = study.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         wait_until("the run starts", || number.exists());
         let run = std::fs::read_to_string(&number).unwrap().trim().to_string();
         let second = scaling(&words);
