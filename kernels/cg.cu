@@ -14,7 +14,7 @@ KERNEL cg_begin(double tolerance, double absolute, double limit, u32 slot, doubl
     scalars[STATE] = !isfinite(rhs) ? NOT_FINITE : fmax(square, absolute * absolute) < SMALLEST_SQUARE ? UNDERFLOW_REACHED : 0;
 }
 
-// The state from r.r before the first iteration.
+// The state from r.r of an r that was computed from x: at the start, and where r is replaced.
 KERNEL cg_check(u32 rr, double* scalars) {
     double target = scalars[TARGET];
     if (scalars[STATE] == 0) scalars[STATE] = judged(state_of(scalars[rr], target, scalars[COUNT], scalars[LIMIT]), target);

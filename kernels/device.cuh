@@ -35,7 +35,7 @@ template <class F> struct FromFn {
 };
 template <class F> INLINE FromFn<F> from_fn(F f) { return {f}; }
 
-// A component of the unknown at a point, and what is tested with grad phi and phi; twins of src/element/equations/mod.rs.
+// A component of the unknown at a point, and what is tested with grad phi and phi; twins of src/element/equations/weak.rs.
 template <class N> struct Field {
     Array<N, 3> grad;
     N value;

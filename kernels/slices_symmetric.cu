@@ -1,5 +1,5 @@
-// Symmetric matrices in slices of 32 rows that store each pair of entries once; launched by src/sparse/format/slices/sliced_ell.rs,
-// which says how they are laid out.
+// Symmetric matrices in slices of 32 rows that store each pair of entries once. src/sparse/format/slices/sliced_operator.rs launches the products;
+// sliced_ell.rs beside it says how they are laid out, and launches the others.
 //
 // A slice with a table stores the diagonal, the entries above it, and those below it that are not mirrored. Entry (row, row - o) is
 // mirrored if both slices in which the partner rows row - o lie store the offset o: a product reads its value there, some rows

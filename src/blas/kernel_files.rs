@@ -2,7 +2,7 @@
 
 use crate::space::cuda::{KernelFile, kernel_file};
 
-/// Vector operations and the steps of CG.
+/// Vector operations.
 pub static BLAS: KernelFile = kernel_file!("blas", "ranks.cuh", "vectors.cuh");
 /// Arithmetic throughput of the GPU.
 pub static PEAK: KernelFile = kernel_file!("peak");

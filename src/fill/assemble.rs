@@ -134,7 +134,7 @@ pub trait Assemble: Formats {
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) or [`Error::Invalid`](crate::Error::Invalid) when an array does not fit the tables
     /// or the system is another one,
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) when memory for element matrices, which a GPU's `Gather` allocates in
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) when memory for element matrices, which a GPU allocates in
     /// its first call, is not available.
     fn assemble(
         &self,
@@ -160,7 +160,7 @@ pub trait Assemble: Formats {
     }
 
     /// Overwrites the first items of `inverse`, one per row, with the reciprocals of the diagonal of the assembled matrix; NaN where an entry is
-    /// not positive. Reads 8 bytes per row on a host, and the table with its places on a GPU.
+    /// not positive. A host searches each row for its diagonal; a GPU reads a table of its positions.
     ///
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) for a short array, [`Error::Invalid`](crate::Error::Invalid) on a host for a row without a diagonal.

@@ -4,7 +4,7 @@ use crate::space::cuda::{KernelFile, kernel_file};
 
 /// Scatter and gather of element matrices.
 pub static FILL: KernelFile = kernel_file!("fill", "fill_sums.cuh");
-/// The heat equation on hexahedra, fused with scatter or gather; its analytic solution.
+/// The heat equation on hexahedra, stored or fused with scatter; its analytic solution.
 pub static HEAT: KernelFile = kernel_file!("heat", "element.cuh");
 /// Dirichlet conditions.
 pub static DIRICHLET: KernelFile = kernel_file!("dirichlet");

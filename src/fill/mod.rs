@@ -114,7 +114,7 @@ impl Strategy {
     }
 }
 
-/// Returns how many of `elems` elements a GPU's `Gather` computes at a time: an eighth, from 2^20 to 2^22. On an H200, 2^20
+/// Returns how many of `elems` elements a GPU computes at a time, unless it adds by the fused kernel: an eighth, from 2^20 to 2^22. On an H200, 2^20
 /// elements are 0.4 ms of work, so that launches and half-filled waves of blocks cost 3 %; with 2^22 they cost nothing. A
 /// multiple of 2^16, so that each step begins at a cache line of every array: otherwise stores cost 9 % of the assembly.
 #[cfg(feature = "cuda")]

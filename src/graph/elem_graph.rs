@@ -70,7 +70,7 @@ impl PartialEq for ElemGraph {
     }
 }
 
-/// Binds `$p` to the position type for rows of up to `$longest` entries and evaluates `$body`, a `Vec<$p>`.
+/// Binds `$p` to the position type for rows of up to `$longest` entries and evaluates `$body`, an array of `$p`.
 macro_rules! with_position_type {
     ($longest:expr, $p:ident => $body:expr) => {
         match $longest {

@@ -63,7 +63,7 @@ pub fn cg_iteration(s: Sizes) -> Cost {
 }
 
 /// One CG iteration: a product with a dot product inside and the vector updates. In bytes and flops per row, classic: x and r with r.r
-/// 48 and 8, p 24 and 2. Single-reduction: p, s, x and r with r.r 72 and 10.
+/// 48 and 6, p 24 and 2, p.q of the product 0 and 2. Single-reduction: p, s, x and r with r.r 72 and 10.
 pub fn cg_iteration_of(variant: CgVariant, product: Cost, s: Sizes) -> Cost {
     let (bytes, flops) = match variant {
         CgVariant::Classic => (72, 2 + 8),

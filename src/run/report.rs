@@ -58,7 +58,7 @@ pub struct Report {
     pub threads: usize,
     /// Whether sums over ranks were added in rank order (`--deterministic`).
     pub deterministic: bool,
-    /// What computed: "cpu".
+    /// What computed: "cpu" or the name of a GPU.
     pub device: String,
     /// The shares of the ranks.
     pub partition: PartitionReport,

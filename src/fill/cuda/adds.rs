@@ -1,4 +1,5 @@
-//! Strategy `scatter` on a GPU: all elements at once add to shared rows with hardware additions, in no fixed order.
+//! Strategy `scatter` on a GPU: elements add to shared rows with hardware additions, in no fixed order: all at once
+//! with the fused kernel, else those of a step.
 //!
 //! Scatter is bound by the rate of additions in the second-level cache, one 32-byte sector each. Therefore the lanes of a warp take
 //! neighbouring columns of a row.

@@ -6,7 +6,7 @@
 //! hex8, one unknown, symmetric   contract_equation of `kernels/fill_contraction.cu`, on GPUs with tensor cores for f64
 //! others                         `kernels/equation.cu`, see `points.rs`
 //! ```
-//! The result has the same bits in every run, with `Gather` and `Colour` after assembly, too. The first use of an equation and an
+//! Element matrices have the same bits in every run, with `Gather` the assembled system, too. The first use of an equation and an
 //! element compiles the kernels, in about a second, unless the cache on disk has them.
 
 use super::element_matrices::store_heat;
@@ -44,7 +44,7 @@ pub struct CudaEquationKernel {
     shape: ElementShape,
     /// Number of given fields.
     given: usize,
-    /// Matrices and residuals of all elements, for strategies other than `Gather`.
+    /// Matrices and residuals of the elements of a step, for strategies other than `Gather`.
     stored: Option<Arrays>,
 }
 

@@ -7,8 +7,8 @@
 //! | any | any volume type | `Table` | `kernels/equation.cu` |
 //! | any | any volume type | `Intrepid` | `kernels/intrepid.cu`, then the [contractions](crate::contraction) |
 //!
-//! The kernels of an [`EquationText`] store element matrices and residuals, which the strategy sums. `Gather` computes as many elements
-//! at a time as hold about the bytes of its windows of hexahedra of the heat equation; other strategies store those of all elements.
+//! The kernels of an [`EquationText`] store element matrices and residuals, which the strategy sums, a step of elements at a time: as many
+//! as hold about the bytes of a step of hexahedra of the heat equation. With `Intrepid` and strategies other than `Gather` a step is a workset or several small ones.
 
 use super::adds::HEAT_THREADS;
 use super::points::work_bytes;
@@ -75,8 +75,8 @@ pub struct CudaAssembly {
 }
 
 impl CudaAssembly {
-    /// Prepares a strategy and an element kernel as [`Assemble::assembly`]. `Gather` computes the elements in steps of as many bytes as
-    /// `step` hexahedra of the heat equation have; the result does not depend on it.
+    /// Prepares a strategy and an element kernel as [`Assemble::assembly`]. Elements are computed in steps of as many bytes as
+    /// `step` hexahedra of the heat equation have; the result of `Gather` does not depend on it.
     ///
     /// # Errors
     /// Those of [`Assemble::assembly`]; [`Error::Invalid`] for a strategy other than `Gather` on a system that is assembled in slices.

@@ -3,14 +3,14 @@
 //! | strategy | method | same bits in every run | memory, bytes per element |
 //! |---|---|---|---|
 //! | `Scatter` | a hardware addition of every entry, lanes on neighbouring columns | no | 0 |
-//! | `Gather` | one thread per row sums stored element matrices, elements ascending | yes | 32, and 352 per element of a window |
+//! | `Gather` | threads per row (one for elements of eight nodes) sum stored element matrices, elements ascending | yes | 32, and 352 per element of a window |
 //!
 //! `Colour` is refused: a mesh of hexahedra has about 15 colours, each a launch that reads and writes the matrix: 4 to 12 times slower than `Gather` with the fused kernel, 1.5 to 3.6 with others (H200).
 //!
 //! Element matrices of trilinear hexahedra are computed by the fused kernel of the heat equation or, for an equation of one unknown,
 //! by contractions on tensor cores, those of any element by the kernels of an [`EquationText`]; for elements with any number of nodes
 //! they may also be read from memory. Kernel `intrepid` takes the nine contractions instead, and stores full matrices. But for the
-//! fused kernel, `Scatter` stores all element matrices first: 352 bytes per trilinear hexahedron, 576 with `intrepid`.
+//! fused kernel, `Scatter` stores element matrices first, those of a step of elements at a time: 352 bytes per trilinear hexahedron, 576 with `intrepid`.
 
 mod adds;
 mod apply_shape;
@@ -164,7 +164,7 @@ impl CudaFill {
         }
     }
 
-    /// Returns the number of element matrices that are stored at once.
+    /// Returns the number of element matrices that `Gather` stores at once, 0 with `Scatter`.
     pub fn stored_elements(&self) -> usize {
         match &self.method {
             Method::Gather(gather) => gather.capacity(self.elems()),

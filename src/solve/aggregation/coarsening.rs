@@ -5,7 +5,7 @@
 //! R  = P^T                                  reads own rows of P and those of A's ghosts, since the pattern of A is symmetric
 //! A' = R (A P)                              rows of A P of A's ghosts come from their owners
 //! ```
-//! Other values of A on the same graph keep P and R: a refill computes both products on their plans and has no other step. Of a small A' every
+//! Other values of A on the same graph keep P and R: a refill computes both products on their plans, with the ghosts' rows of A P between them. Of a small A' every
 //! rank gets all rows; P then has the columns of all ranks, and R r is gathered.
 
 use super::gathered::{Gathered, gathered_vectors};

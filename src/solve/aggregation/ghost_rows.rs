@@ -14,7 +14,7 @@ use crate::sparse::{CrsGraph, CrsMatrix, GraphOf, MatrixOf};
 use crate::{Error, GlobalOrdinal, LocalOrdinal, Result, RowOffset};
 use std::sync::Arc;
 
-/// Own rows, then those of ghosts, whose columns are in the order of their owners.
+/// Own rows, then those of ghosts; columns of each row ascend.
 #[derive(Debug)]
 pub(super) struct GhostRows<S: Aggregate> {
     pub matrix: MatrixOf<S>,

@@ -163,7 +163,7 @@ fn single_scalars(gamma: usize, scalars: &mut [f64]) -> Option<(f64, f64)> {
     Some((alpha, beta))
 }
 
-/// x += alpha p, r -= alpha q; returns r.r. Not generic, as [`loops`].
+/// x += alpha p, r -= alpha q; returns r.r. Not generic, as [`blas::loops`](crate::blas::loops).
 #[inline(never)]
 fn advance(alpha: f64, p: &[f64], q: &[f64], x: &mut [f64], r: &mut [f64]) -> f64 {
     x.iter_mut().zip(p).for_each(|(x, p)| *x += alpha * p);

@@ -188,7 +188,7 @@ pub trait CgSteps: Formats {
     /// [`Error::Shape`](crate::Error::Shape) for short arrays, here and below.
     fn cg_begin(&self, params: CgParams, slot: usize, sums: &mut Reductions<Self>) -> Result<()>;
 
-    /// Sets the state that follows from `scalars[rr]` = r.r before the first iteration.
+    /// Sets the state that follows from `scalars[rr]` = r.r of an r that was computed from x: at the start, and where r is replaced.
     ///
     /// # Errors
     /// As [`cg_begin`](Self::cg_begin).

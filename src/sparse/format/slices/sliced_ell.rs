@@ -1,4 +1,4 @@
-//! Sliced ELL matrices on a GPU: slices of 32 rows, as `kernels/slices.cu` reads them, and their launches.
+//! Sliced ELL matrices on a GPU: slices of 32 rows, as `kernels/slices.cu` reads them; launches that fill and check them.
 //!
 //! ```text
 //! slice_offsets [slice]   index of the slice's first value; the next slice begins 32 * width values later
@@ -85,7 +85,7 @@ impl<'a> RowLayout<'a> {
 }
 
 impl<V: StoredValue> SlicedEll<V> {
-    /// Lays out a graph in slices, with `symmetric` in halves, on the GPU; the host waits once, for four sizes. The values are arbitrary until the first
+    /// Lays out a graph in slices, with `symmetric` in halves, on the GPU; the host waits for four sizes, in halves for a table and two distances, too. The values are arbitrary until the first
     /// [`update`](Self::update). Reads the row offsets and the entries once.
     ///
     /// # Errors
