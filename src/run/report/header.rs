@@ -44,7 +44,7 @@ impl Report {
         let mut text = format!("minifenl {}: {equation}\n", self.version);
         let of_problem = match (problem.t_min, problem.t_max, problem.conductivity) {
             (Some(low), Some(high), Some(k)) => {
-                vec![format!("T = {low} at zmin"), format!("{high} at zmax"), format!("K = {k:.8}")]
+                vec![format!("T = {low} at zmin"), format!("{high} at zmax"), format!("K = {}", rounded(k, 8))]
             }
             _ => vec![problem.name.to_string(), count(problem.components, "unknown") + " per node"],
         };
@@ -63,7 +63,7 @@ impl Report {
                     element => format!("{} {element}", count(self.elements, "element")),
                 },
                 format!("map {}", mesh.map),
-                format!("spacing {:.4}", mesh.spacing),
+                format!("spacing {}", rounded(mesh.spacing, 4)),
             ],
         );
         let (ranks, threads) = (count(self.ranks, "rank"), count(self.threads, "thread"));
@@ -134,6 +134,11 @@ impl Report {
     }
 }
 
+/// A positive number with so many decimals, or with an exponent where that shows none of its digits or too many.
+fn rounded(value: f64, decimals: usize) -> String {
+    if (1e-3..1e9).contains(&value) { format!("{value:.decimals$}") } else { format!("{value:.decimals$e}") }
+}
+
 /// A commit with 12 digits of its hash.
 fn short(commit: &str) -> String {
     let (hash, rest) = commit.split_at(commit.find('-').unwrap_or(commit.len()));
@@ -144,6 +149,12 @@ fn short(commit: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_of_any_size_show_their_digits() {
+        assert_eq!([0.0159, 1e-3].map(|value| rounded(value, 4)), ["0.0159", "0.0010"]);
+        assert_eq!([9.99e-4, 1.25e49].map(|value| rounded(value, 4)), ["9.9900e-4", "1.2500e49"]);
+    }
 
     #[test]
     fn long_lines_are_continued_below_their_first_part() {
