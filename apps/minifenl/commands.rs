@@ -1,6 +1,7 @@
 //! Subcommands of `minifenl`, each with its flags.
 
 use super::Flags;
+use super::names::{auto_or, named};
 use clap::{Args, Subcommand, ValueHint};
 use minifenl::mesh::CoordinateMap;
 use minifenl::run::deck::{Deck, Device, Nodes, Preset};
@@ -23,28 +24,28 @@ pub enum Command {
 #[derive(Debug, Args)]
 pub struct Strategies {
     /// Nodes along the edges of the box, 64 or 64x48x32 [default: 64]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_hint = ValueHint::Other)]
     nodes: Option<Nodes>,
     /// Nodes along the edges of each rank's share (weak scaling)
-    #[arg(long, value_name = "N", conflicts_with = "nodes")]
+    #[arg(long, value_name = "N", conflicts_with = "nodes", value_hint = ValueHint::Other)]
     nodes_per_rank: Option<Nodes>,
     /// Coordinate map: none, bubble[:M], twist[:A] [default: none]
-    #[arg(long, value_name = "MAP")]
+    #[arg(long, value_name = "MAP", value_parser = named::<CoordinateMap>(["none", "bubble", "twist"]), hide_possible_values = true)]
     map: Option<CoordinateMap>,
     /// Device: auto, cpu, cuda (one GPU per rank), cuda:K [default: auto: a GPU for each rank if all have one, else cpu]
-    #[arg(long, value_name = "DEVICE")]
+    #[arg(long, value_name = "DEVICE", value_parser = auto_or::<Device>(["cpu", "cuda"]), hide_possible_values = true)]
     device: Option<Device>,
     /// Let several ranks use one GPU
     #[arg(long)]
     share_gpu: bool,
     /// Threads per rank [default: the cores allowed to the rank]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_hint = ValueHint::Other)]
     threads: Option<usize>,
     /// Rounds of each strategy; times are medians
-    #[arg(long, value_name = "N", default_value = "5", value_parser = clap::value_parser!(u16).range(1..=1000))]
+    #[arg(long, value_name = "N", default_value = "5", value_hint = ValueHint::Other, value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub rounds: u16,
     /// End the job if a rank waits longer for other ranks [default: no limit]
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(long, value_name = "SECONDS", value_hint = ValueHint::Other)]
     timeout: Option<f64>,
     /// Write the numbers as JSON, or as YAML if FILE ends with .yaml
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -70,13 +71,13 @@ impl Strategies {
 #[derive(Debug, Args)]
 pub struct Verify {
     /// Algorithms of the orders and patch tests: papers, fast [default: papers]
-    #[arg(long, value_name = "PRESET")]
+    #[arg(long, value_name = "PRESET", value_parser = named::<Preset>(Preset::ALL.map(|(_, name)| name)), hide_possible_values = true)]
     preset: Option<Preset>,
     /// Device: auto, cpu, cuda (one GPU per rank), cuda:K [default: auto: a GPU if there is one, else cpu]
-    #[arg(long, value_name = "DEVICE")]
+    #[arg(long, value_name = "DEVICE", value_parser = auto_or::<Device>(["cpu", "cuda"]), hide_possible_values = true)]
     device: Option<Device>,
     /// Threads [default: the cores allowed]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_hint = ValueHint::Other)]
     threads: Option<usize>,
     /// Write the checks as JSON, or as YAML if FILE ends with .yaml
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -106,7 +107,7 @@ impl Verify {
 }))]
 pub struct Sweep {
     /// Runs of each size; times are medians
-    #[arg(long, value_name = "N", default_value = "5", value_parser = clap::value_parser!(u16).range(1..=1000))]
+    #[arg(long, value_name = "N", default_value = "5", value_hint = ValueHint::Other, value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub trials: u16,
     /// Run each size with every value of a flag, such as fill=scatter,gather or advection=1,0,0,0,0,1
     #[arg(long, value_name = "FLAG=A,B", value_parser = values, value_hint = ValueHint::Other)]
