@@ -52,7 +52,7 @@ class CooPlan:
     ------
     ValueError
         For an index that is negative or outside the shape, a constraint whose unknowns are outside or constrained themselves, a weight
-        that is not finite, arrays of other lengths, more than 2^32 - 1 values, rows or columns.
+        that is not finite, arrays of other lengths, more than 2^32 - 2 values, rows or columns.
     TypeError
         For indices that are no integers, and constraints that are no dict of dicts.
     MemoryError
@@ -268,6 +268,6 @@ def _indices(name, given, dims, device):
     if array.ndim != dims:
         raise ValueError(f"{name}: has {array.ndim} dimensions, expected {dims}")
     if array.dtype == np.uint64 and array.size and array.max() > np.iinfo(np.int64).max:
-        raise ValueError(f"{name}: an index is {array.max()}, expected at most 2^32 - 1")
+        raise ValueError(f"{name}: an index is {array.max()}, expected at most 2^32 - 3")
     kind = array.dtype.newbyteorder("=") if array.dtype in (np.int32, np.int64) else np.dtype(np.int64)
     return np.ascontiguousarray(array, kind)
