@@ -1,4 +1,4 @@
-//! Parallel assembly and solution of finite-element linear systems: on threads, on a GPU, and on MPI ranks of threads.
+//! Parallel assembly and solution of finite-element linear systems: on threads, on GPUs, and on MPI ranks of either.
 //!
 //! The steps from a mesh to a solution are public functions: [`graph::build`] makes a graph from element-node tables,
 //! [`fill::Fill`] sums element matrices, [`sparse::Spmv`] multiplies, and [`solve::solve()`] solves. The program `minifenl` applies them
@@ -32,7 +32,7 @@
 //! own equation, time steps that refill one graph, a GPU, and a mesh that another program has partitioned. `docs/own_mesh.md` states the cost of each call.
 //!
 //! Features: `cli` (default) enables the module [`run`] and the program; `cuda` (default) enables `space::Cuda`, which loads driver and
-//! runtime compiler when it is created; `mpi` enables `comm::Mpi`. `sprs` and `dashmap` (default) add matrices from and
+//! runtime compiler when it is created; `mpi` enables `comm::Mpi`; `complex` enables arrays of complex numbers, which `fill::Coo` sums. `sprs` and `dashmap` (default) add matrices from and
 //! to sprs, and the graph strategy of that name. Results are the same bits for any number of threads, unless
 //! an item's documentation says otherwise.
 

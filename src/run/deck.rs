@@ -141,7 +141,7 @@ pub struct GraphDeck {
 pub struct FillDeck {
     /// Who adds up the contributions to one entry.
     pub strategy: Choice<fill::Strategy>,
-    /// How an element matrix is computed. `auto` is fused for heat on `hex8`.
+    /// How an element matrix is computed. `auto` is `intrepid`; with preset `fast` fused where it exists, else table.
     pub kernel: Choice<fill::Kernel>,
     /// Cells per workset of kernel `intrepid`; as many as suit the caches when not given.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -176,7 +176,7 @@ pub struct NewtonDeck {
     pub tolerance: Option<f64>,
     /// Iterations after which it is an error.
     pub max_iterations: usize,
-    /// How accurately each step is solved for; `auto` is adaptive with a multigrid preconditioner.
+    /// How accurately each step is solved for. `auto` is fixed; with preset `fast` adaptive with a multigrid preconditioner.
     pub forcing: Choice<Forcing>,
 }
 
@@ -200,7 +200,7 @@ pub struct CgDeck {
     pub iterations: Option<usize>,
     /// Krylov method; `auto` is CG, or GMRES for a matrix that is not symmetric.
     pub solver: Choice<Solver>,
-    /// Variant of CG. `auto` is classic CG, or one launch for a small system on a GPU.
+    /// Variant of CG. `auto` is classic CG; with preset `fast` one launch for a small system on a GPU.
     pub variant: Choice<CgVariant>,
     /// What the solution multiplies by: a stored matrix or the elements.
     pub operator: Operator,
