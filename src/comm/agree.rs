@@ -15,8 +15,31 @@ use crate::{Error, Result};
 /// # Errors
 /// Returns the error of the lowest failed rank on that rank, and [`Error::Elsewhere`] on all others.
 pub fn agree<T>(comm: &dyn Communicator, result: Result<T>) -> Result<T> {
-    let is_own = result.as_ref().is_err_and(|error| !matches!(error, Error::Elsewhere { .. }));
-    let Some(failure) = failing(comm, is_own) else { return result };
+    match failing(comm, is_own(&result)) {
+        None => result,
+        Some(failure) => told_by(comm, failure, result),
+    }
+}
+
+/// As [`agree`], but an error of a method ([`Error::is_collective`]) that all ranks have stays that of each.
+///
+/// # Errors
+/// As [`agree`].
+pub(crate) fn agree_on_method<T>(comm: &dyn Communicator, result: Result<T>) -> Result<T> {
+    let is_other = !result.as_ref().is_err_and(Error::is_collective);
+    match failing(comm, is_own(&result)) {
+        None => result,
+        Some(failure) if failure.all && failing(comm, is_other).is_none() => result,
+        Some(failure) => told_by(comm, failure, result),
+    }
+}
+
+fn is_own<T>(result: &Result<T>) -> bool {
+    result.as_ref().is_err_and(|error| !matches!(error, Error::Elsewhere { .. }))
+}
+
+/// The error of the lowest rank that failed.
+fn told_by<T>(comm: &dyn Communicator, failure: Failing, result: Result<T>) -> Result<T> {
     match result {
         Err(error) if failure.lowest == comm.rank() => Err(error),
         _ => Err(Error::Elsewhere { rank: failure.lowest }),
@@ -67,6 +90,23 @@ mod tests {
             // One call that all ranks agree upon twice is no failure of the others.
             assert_eq!(on_ranks(3, |comm| agree(comm, agree(comm, Ok(comm.rank()))).unwrap()), [0, 1, 2]);
         }
+    }
+
+    #[test]
+    fn an_error_of_a_method_stays_that_of_all_ranks_that_have_it() {
+        let indefinite = || Err::<(), _>(Error::Indefinite { pivot: 2, value: -1.0 });
+        let all = on_ranks(3, |comm| agree_on_method(comm, indefinite()).unwrap_err());
+        assert!(all.iter().all(|end| matches!(end, Error::Indefinite { pivot: 2, .. })), "{all:?}");
+        for other in [Ok(()), Err(Error::Mpi("lost".into()))] {
+            let ends = on_ranks(3, |comm| match (comm.rank(), &other) {
+                (1, Ok(())) => agree_on_method(comm, Ok(())),
+                (1, _) => agree_on_method(comm, Err(Error::Mpi("lost".into()))),
+                _ => agree_on_method(comm, indefinite()),
+            });
+            let is_told = |rank: usize| matches!(ends[rank], Err(Error::Elsewhere { rank: 0 }));
+            assert!(matches!(ends[0], Err(Error::Indefinite { .. })) && is_told(1) && is_told(2), "{ends:?}");
+        }
+        assert_eq!(on_ranks(2, |comm| agree_on_method(comm, Ok(comm.rank())).unwrap()), [0, 1]);
     }
 
     /// Of several failed ranks the lowest reports, and all others name it.

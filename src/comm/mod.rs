@@ -58,6 +58,7 @@ pub(crate) mod testing;
 mod transport;
 mod world;
 
+pub(crate) use agree::agree_on_method;
 pub use agree::{Failing, agree, failing};
 pub use global_map::GlobalMap;
 pub use halo::{Halo, InFlight};
@@ -142,7 +143,7 @@ pub trait Communicator: Debug {
     /// Prepares the exchange of `map`'s values: buffers and messages are set up once and used many times.
     ///
     /// # Errors
-    /// [`Error::Mpi`](crate::Error::Mpi) for a neighbour that is no other rank of this run,
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) for the buffers, [`Error::Mpi`](crate::Error::Mpi) for a neighbour that is no other rank of this run,
     /// [`Error::TooLarge`](crate::Error::TooLarge) for a message of more than 2^31 - 1 values.
     fn exchange(&self, map: &Map) -> Result<Box<dyn Exchange>>;
 

@@ -113,7 +113,7 @@ pub fn solution_on<S: Job>(
     // 1. This rank's share of the box.
     comm.enter_phase("mesh");
     let part = share(deck, comm)?;
-    let deck = &preconditioned::<S>(deck, part.spec(), comm.size());
+    let deck = &agree(comm, preconditioned::<S>(deck, part.spec(), comm.size()))?;
     let without_effect = given.without_effect(deck, S::SYNCHRONOUS, comm.size());
     without_effect.iter().try_for_each(|text| progress(Event::Notice(text)))?;
     let free = agree(comm, space.free_bytes(comm))?;

@@ -105,7 +105,7 @@ fn of_ranks<S: Job>(
 ) -> Result<DryRun> {
     let deck = &deck.resolved();
     let part = share(deck, comm)?;
-    let deck = &preconditioned::<S>(deck, part.spec(), comm.size());
+    let deck = &agree(comm, preconditioned::<S>(deck, part.spec(), comm.size()))?;
     let (spec, case) = (part.spec(), Case::new(deck, part.spec()));
     let (sizes, choices, own) = forecast::<S>([comm.rank(), comm.size()], &part, &case, deck, threads);
     let on_host = FreeMemory::now().share(comm.ranks_on_node() as u64);

@@ -8,7 +8,7 @@ use super::{Deck, Job};
 use crate::comm::{Communicator, Solo, agree};
 use crate::element::ElementType;
 use crate::mesh::{BoxPart, BoxParts, BoxSpec, CoordinateMap, Mesh};
-use crate::solve::gathers;
+use crate::solve::{MOST_INVERTED, gathers};
 use crate::{Error, Result, fill};
 
 /// Makes this rank's mesh: that of trilinear hexahedra in the memory of the space, any other on the host. All ranks call it together.
@@ -57,12 +57,12 @@ pub(super) struct CoarseBox {
 
 /// Returns the coarser boxes of a multigrid preconditioner, finest first. The ranks share them as long as they are large and each rank owns
 /// nodes. Each rank stores a full copy of a coarser one, so that the last box does not depend on the number of ranks. Coarsening stops before
-/// a box with more than [`MOST_REPLICATED`] unknowns and too few nodes along an edge for the ranks.
+/// a box whose nodes are all fixed, and before one with more than [`MOST_REPLICATED`] unknowns and too few nodes along an edge for the ranks.
 pub(super) fn coarse_boxes(deck: &Deck, fine: &BoxSpec, mut ranks: usize) -> Vec<CoarseBox> {
     let (mut boxes, mut spec, mut element) = (Vec::new(), *fine, deck.mesh.element);
     let dofs = deck.problem.kind.dofs() as u64;
     while deck.preconditioning() == Preconditioning::Multigrid && spec.node_count() > FEW {
-        let Some(coarser) = spec.coarsened(element.degree()) else { break };
+        let Some(coarser) = spec.coarsened(element.degree()).filter(|spec| has_free_nodes(deck, spec)) else { break };
         (spec, element) = (coarser, element.of_degree_one());
         let unknowns = dofs * spec.node_count();
         let has_parts = BoxParts::new(&spec, ranks).is_ok();
@@ -77,31 +77,51 @@ pub(super) fn coarse_boxes(deck: &Deck, fine: &BoxSpec, mut ranks: usize) -> Vec
     boxes
 }
 
+fn has_free_nodes(deck: &Deck, spec: &BoxSpec) -> bool {
+    let mut free = spec.nodes();
+    for &face in Case::new(deck, spec).fixed_faces() {
+        let along = &mut free[(face as u8).trailing_zeros() as usize / 2];
+        *along = along.saturating_sub(1);
+    }
+    free.iter().all(|&nodes| nodes > 0)
+}
+
 /// Unknowns above which preset `fast` preconditions, and above which by multigrid, on a host and on a GPU. Below, a host solves in
 /// milliseconds and a GPU in one launch; the levels of a GPU cost more than they save at 80^3 nodes, and less at 96^3
 /// (docs/results/2026-11-25-h100.md).
 const MANY: [[u64; 2]; 2] = [[1 << 16; 2], [1 << 17, 3 << 18]];
 
-/// Returns the deck with the preconditioner of preset `fast` in place of `auto`: multigrid for many unknowns, unless advection prevails or a
-/// large coarse box cannot be cut for all ranks; then Jacobi's, without a matrix none. Depends on what all ranks know.
-pub(super) fn preconditioned<S: Job>(deck: &Deck, spec: &BoxSpec, ranks: usize) -> Deck {
+/// Returns the deck with the preconditioner of preset `fast` in place of `auto`: multigrid for many unknowns, unless advection prevails or
+/// coarsening ends with a large box; then Jacobi's, without a matrix none. Depends on what all ranks know.
+///
+/// # Errors
+/// [`Error::Invalid`] for a given multigrid whose coarsening ends with a large box.
+pub(super) fn preconditioned<S: Job>(deck: &Deck, spec: &BoxSpec, ranks: usize) -> Result<Deck> {
     let [some, many] = MANY[usize::from(!S::SYNCHRONOUS)];
     let dofs = deck.problem.kind.dofs() as u64;
     let (unknowns, mut deck) = (dofs * spec.node_count(), deck.clone());
+    let last = |deck: &Deck| coarse_boxes(deck, spec, ranks).last().map(|last| dofs * last.spec.node_count());
+    let is_large = |&unknowns: &u64| unknowns > MOST_INVERTED as u64;
     let is_auto = deck.cg.preconditioner == Choice::Auto && deck.run.preset == Preset::Fast;
     // Jacobi's is for stored matrices: a diagonal that is probed costs some products.
     let least = if deck.has_matrix() { some } else { many };
     if !is_auto || deck.cg_iterations().is_some() || unknowns <= least {
-        return deck;
+        return match last(&deck).filter(is_large) {
+            None => Ok(deck),
+            Some(left) => Err(Error::Invalid(format!(
+                "{}: mg: coarsening ends with {left} unknowns, of which at most {MOST_INVERTED} can be inverted; choose another \
+                 preconditioner or, of many, fewer ranks",
+                with_flag("cg.preconditioner")
+            ))),
+        };
     }
     deck.cg.preconditioner = Choice::Given(Preconditioning::Multigrid);
     // The coarse boxes leave advection out.
     let prevails = Case::new(&deck, spec).advection_ratio(&deck, spec) > 2.0;
-    let is_cut_short = coarse_boxes(&deck, spec, ranks).len() < coarse_boxes(&deck, spec, 1).len();
-    if prevails || is_cut_short || unknowns <= many {
+    if prevails || last(&deck).is_none_or(|left| is_large(&left)) || unknowns <= many {
         deck.cg.preconditioner = if deck.has_matrix() { Choice::Given(Preconditioning::Jacobi) } else { Choice::Auto };
     }
-    deck
+    Ok(deck)
 }
 
 /// Makes the meshes of the coarser boxes, finest first. All ranks call it together.

@@ -52,7 +52,7 @@ pub use krylov::{
     PreconditionerFn, SingleLaunch, SingleVectors, SolveInfo, Sweeps, Symmetry, TrueResidual, cg, cg_single_launch,
     operator_fn, preconditioner_fn, symmetry, true_residual,
 };
-pub use multigrid::{Cycle, DistributedMatrix, Hierarchy, Level, Smoothing, Transfer, gathers};
+pub use multigrid::{Cycle, DistributedMatrix, Hierarchy, Level, MOST_INVERTED, Smoothing, Transfer, gathers};
 pub use newton::{NewtonInfo, NewtonParams, NewtonStep, NonlinearProblem, newton, newton_bytes};
 pub use null_space::NullSpace;
 pub use reason::Reason;

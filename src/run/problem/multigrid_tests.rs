@@ -321,7 +321,7 @@ fn limits_of_sizes_are_inclusive() {
         let mut deck = deck(kind, ElementType::Hex8, nodes);
         deck.cg.preconditioner = Choice::Auto;
         let spec = deck.spec(deck.mesh.nodes.unwrap()).unwrap();
-        preconditioned::<Threads>(&deck, &spec, 1).preconditioning()
+        preconditioned::<Threads>(&deck, &spec, 1).unwrap().preconditioning()
     };
     assert_eq!(chosen(ProblemKind::Heat, [64, 32, 32]), Preconditioning::None);
     assert_eq!(chosen(ProblemKind::Heat, [64, 32, 33]), Preconditioning::Multigrid);
@@ -333,7 +333,7 @@ fn limits_of_sizes_are_inclusive() {
         (deck.cg.preconditioner, deck.cg.operator) = (Choice::Auto, crate::run::deck::Operator::MatrixFree);
         deck.problem.advection = velocity;
         let spec = deck.spec(deck.mesh.nodes.unwrap()).unwrap();
-        preconditioned::<Threads>(&deck, &spec, 1).preconditioning()
+        preconditioned::<Threads>(&deck, &spec, 1).unwrap().preconditioning()
     };
     assert_eq!(free([64, 32, 32], [0.0; 3]), Preconditioning::None);
     assert_eq!(free([64, 32, 33], [0.0; 3]), Preconditioning::Multigrid);
@@ -347,4 +347,29 @@ fn limits_of_sizes_are_inclusive() {
     assert_eq!(boxes([10, 10, 3], Preconditioning::Multigrid), [[0; 3]; 0]);
     assert_eq!(boxes([9, 9, 9], Preconditioning::Multigrid), [[5; 3]]);
     assert_eq!(boxes([9, 9, 9], Preconditioning::Chebyshev), [[0; 3]; 0]);
+}
+
+/// The next coarser box of a plate may have fixed nodes only.
+#[test]
+fn plates_are_coarsened_as_long_as_nodes_are_free() {
+    for kind in [ProblemKind::Heat, ProblemKind::Poisson] {
+        let plates = [([21, 21, 5], 2), ([33, 33, 3], 1)];
+        // The last one is too coarse to verify the wave of Poisson's problem.
+        for (nodes, levels) in plates.into_iter().take(if kind == ProblemKind::Heat { 2 } else { 1 }) {
+            let mut deck = deck(kind, ElementType::Hex8, nodes);
+            let spacing = 1.0 / (nodes[0] - 1) as f64;
+            deck.mesh.size[2] = (nodes[2] - 1) as f64 * spacing;
+            let report = solve(&deck, &Solo, &silent).unwrap();
+            check(&format!("{kind}, {nodes:?}"), &report, 20);
+            assert_eq!(report.levels.len(), levels, "{kind}, {nodes:?}");
+        }
+        let mut plate = deck(kind, ElementType::Hex8, [161, 161, 5]);
+        plate.mesh.size[2] = 0.025;
+        let spec = plate.spec(plate.mesh.nodes.unwrap()).unwrap();
+        let refused = preconditioned::<Threads>(&plate, &spec, 1).unwrap_err().to_string();
+        assert!(refused.contains("coarsening ends with 19683 unknowns"), "{refused}");
+        plate.cg.preconditioner = Choice::Auto;
+        let chosen = preconditioned::<Threads>(&plate, &spec, 1).unwrap().preconditioning();
+        assert_eq!(chosen, Preconditioning::Jacobi, "{kind}");
+    }
 }

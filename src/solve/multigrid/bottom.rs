@@ -4,7 +4,7 @@
 //! Cholesky's factorisation: n products and n^3 flops for n unknowns. Each rank keeps its rows.
 
 use super::DistributedMatrix;
-use crate::comm::{Links, Staging, agree};
+use crate::comm::{Links, Staging, agree, agree_on_method};
 use crate::solve::numbering::Numbering;
 use crate::space::{Array, MemorySpace, try_collect, try_with_capacity, try_zeroed};
 use crate::sparse::{CrsGraph, CrsMatrix, Operator, Spmv};
@@ -12,7 +12,7 @@ use crate::{Error, LocalOrdinal, Result, RowOffset};
 use std::sync::Arc;
 
 /// Most unknowns of a level that is inverted.
-const MOST_INVERTED: usize = 2048;
+pub const MOST_INVERTED: usize = 2048;
 
 /// The inverse of a level's operator.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ impl<S: Staging + Spmv> Bottom<S> {
         let (comm, numbering) = (links.comm(), Numbering::new(links.comm(), rows)?);
         let all = numbering.total() as usize;
         if all > MOST_INVERTED {
-            let advice = "choose fewer ranks or another preconditioner";
+            let advice = "choose another preconditioner or, of many, fewer ranks";
             return Err(Error::Invalid(format!(
                 "multigrid: coarsening stopped at {all} unknowns, at most {MOST_INVERTED} can be inverted: {advice}"
             )));
@@ -95,7 +95,7 @@ impl<S: Staging + Spmv> Bottom<S> {
             }
             Ok(values)
         };
-        let values = agree(links.comm(), ordered())?;
+        let values = agree_on_method(links.comm(), ordered())?;
         space.overwrite(&values, self.inverse.matrix_mut().values_mut())
     }
 
@@ -161,12 +161,13 @@ mod tests {
         assert!(errors.iter().all(|error| error.contains("2049 unknowns, at most 2048")), "{errors:?}");
     }
 
-    /// y = (D + C) x on ranks, with D[i, i] = 3 + i and C[i, j] = 1 / (1 + i + j).
+    /// y = s (D + C) x on ranks, with D[i, i] = 3 + i and C[i, j] = 1 / (1 + i + j).
     #[derive(Debug)]
     struct Dense<'a> {
         comm: &'a dyn Communicator,
         first: usize,
         rows: usize,
+        scale: f64,
     }
 
     impl Operator<Threads> for Dense<'_> {
@@ -185,7 +186,7 @@ mod tests {
             self.comm.all_sum(&mut all);
             for (i, y) in (self.first..).zip(y) {
                 let sum: f64 = all.iter().enumerate().map(|(j, x)| x / (1 + i + j) as f64).sum();
-                *y = (3 + i) as f64 * all[i] + sum;
+                *y = self.scale * ((3 + i) as f64 * all[i] + sum);
             }
             Ok(())
         }
@@ -207,7 +208,7 @@ mod tests {
         for rows in sizes {
             let errors = on_ranks(3, |comm| {
                 let (links, own) = (Links::<Threads>::staged(comm), rows[comm.rank()]);
-                let operator = Dense { comm, first: rows[..comm.rank()].iter().sum(), rows: own };
+                let operator = Dense { comm, first: rows[..comm.rank()].iter().sum(), rows: own, scale: 1.0 };
                 let mut bottom = Bottom::new(&Serial, &links, own).unwrap();
                 bottom.invert(&Serial, &links, &operator).unwrap();
                 let mut b = vec![f64::NAN; bottom.columns()];
@@ -219,6 +220,16 @@ mod tests {
             });
             assert!(errors.iter().all(|&error| error < 1e-13), "{rows:?}: {errors:?}");
         }
+    }
+
+    #[test]
+    fn all_ranks_learn_of_a_matrix_that_is_not_definite() {
+        let ends = on_ranks(3, |comm| {
+            let links = Links::<Threads>::staged(comm);
+            let operator = Dense { comm, first: 3 * comm.rank(), rows: 3, scale: -1.0 };
+            Bottom::new(&Serial, &links, 3).unwrap().invert(&Serial, &links, &operator).unwrap_err()
+        });
+        assert!(ends.iter().all(|end| matches!(end, Error::Indefinite { .. })), "{ends:?}");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::bottom::Bottom;
 use super::lanczos::largest_eigenvalue;
 use super::{Chebyshev, Level, Smoothing};
 use crate::Result;
-use crate::comm::{Links, Staging, agree};
+use crate::comm::{Links, Staging, agree_on_method};
 use crate::solve::Preconditioner;
 use crate::space::{MemorySpace, Slice};
 use crate::sparse::{MatrixOf, Operator, Spmv};
@@ -53,7 +53,7 @@ impl<S: Staging + Spmv, A: Operator<S>> Hierarchy<S, A> {
 
     /// Does work on a level with the ranks that share its rows, and makes its result the same on all ranks. Collective.
     fn on_level<R>(&self, links: &Links<'_, S>, at: usize, work: impl FnOnce(&Links<'_, S>) -> Result<R>) -> Result<R> {
-        if self.is_replicated(at) { agree(links.comm(), work(links.alone())) } else { work(links) }
+        if self.is_replicated(at) { agree_on_method(links.comm(), work(links.alone())) } else { work(links) }
     }
 
     /// Estimates the eigenvalues that the smoothers of these levels need, unless an earlier call has: the iterate of a nonlinear problem
@@ -86,7 +86,8 @@ impl<S: Staging + Spmv, A: Operator<S>> Hierarchy<S, A> {
                     random(at, S::Memory::slice_mut(&mut level.x))?;
                     largest_eigenvalue(space, links, operators[at], level)
                 };
-                let largest = if is_replicated { agree(links.comm(), largest(links.alone())) } else { largest(links) };
+                let largest =
+                    if is_replicated { agree_on_method(links.comm(), largest(links.alone())) } else { largest(links) };
                 level.smoother = Some(Chebyshev::below(largest?, self.smoothing));
             }
             coarser = level.smoother;
@@ -97,7 +98,8 @@ impl<S: Staging + Spmv, A: Operator<S>> Hierarchy<S, A> {
     /// Inverts the operator of the last of several levels. Collective.
     ///
     /// # Errors
-    /// Those of [`prepare_smoothers`](Self::prepare_smoothers).
+    /// [`Error::Indefinite`](crate::Error::Indefinite), on all ranks, where the operator is not positive definite; the failure of a device or of
+    /// communication.
     pub fn invert_last(&mut self, space: &S, links: &Links<'_, S>, last: &dyn Operator<S>) -> Result<()> {
         let Some(mut bottom) = self.bottom.take() else { return Ok(()) };
         let inverted = self.on_level(links, self.levels.len() - 1, |links| bottom.invert(space, links, last));

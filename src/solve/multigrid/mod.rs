@@ -22,6 +22,7 @@ mod gather;
 mod lanczos;
 mod level;
 
+pub use bottom::MOST_INVERTED;
 pub(super) use chebyshev::Chebyshev;
 pub use chebyshev::Smoothing;
 pub use cycle::{Cycle, Hierarchy};

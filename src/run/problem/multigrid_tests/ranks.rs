@@ -36,7 +36,7 @@ fn a_large_box_that_cannot_be_cut_ends_the_coarsening() {
         let spec = deck.spec(deck.mesh.nodes.unwrap()).unwrap();
         let boxes = coarse_boxes(&deck, &spec, ranks).iter().map(|coarse| coarse.ranks).collect::<Vec<_>>();
         deck.cg.preconditioner = Choice::Auto;
-        (boxes, preconditioned::<Threads>(&deck, &spec, ranks).preconditioning())
+        (boxes, preconditioned::<Threads>(&deck, &spec, ranks).unwrap().preconditioning())
     };
     assert_eq!(chosen(129, 1), (vec![1; 5], Preconditioning::Multigrid));
     assert_eq!(chosen(129, 2), (vec![], Preconditioning::Jacobi));
