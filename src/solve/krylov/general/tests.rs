@@ -202,7 +202,10 @@ pub(super) fn on_all_ranks(a: &CrsMatrix, b: &[f64], method: Method, null_space:
             let info = solve(&Serial, &operator, rhs, &mut found, options).unwrap();
             let near = |(x, y): (&f64, &f64)| (x - y).abs() <= 1e-9 * scale;
             assert!(found.iter().zip(&x[mine]).all(near), "{method:?}, rank {} of {ranks}", comm.rank());
-            assert!(info.iterations.abs_diff(alone.iterations) <= 3, "{method:?}, {ranks} ranks: {info:?}, {alone:?}");
+            // Those of BiCGStab depend on rounding.
+            let margin = if method == Method::BiCgStab { 3 + alone.iterations / 10 } else { 3 };
+            let difference = info.iterations.abs_diff(alone.iterations);
+            assert!(difference <= margin, "{method:?}, {ranks} ranks: {info:?}, {alone:?}");
         });
     }
 }

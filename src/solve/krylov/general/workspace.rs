@@ -4,12 +4,12 @@ use super::Solve;
 use super::bicgstab::bicgstab;
 use super::gmres::gmres;
 use super::minres::minres;
-use crate::Result;
 use crate::blas::{Blas, Reductions};
 use crate::solve::krylov::cg::CgParams;
 use crate::solve::krylov::method::Method;
 use crate::solve::krylov::{LinearSystem, SolveInfo};
 use crate::space::{Array, Slice};
+use crate::{Error, Result};
 
 /// The vectors and scalars of a method, allocated before its collective calls.
 #[derive(Debug)]
@@ -57,7 +57,8 @@ impl<S: Blas> KrylovWorkspace<S> {
             Method::MinRes => minres(&mut solve, vectors, observe),
             Method::BiCgStab | Method::Cg => bicgstab(&mut solve, vectors, observe),
         };
-        *stopped = (solved.is_err() && solve.info.target > 0.0).then_some(solve.info);
+        let is_stopped = solved.as_ref().is_err_and(Error::is_collective) && solve.info.target > 0.0;
+        *stopped = is_stopped.then_some(solve.info);
         solved.map(|()| solve.info)
     }
 }
