@@ -5,7 +5,8 @@
 //! ```
 //! Plain loops, once per run. Partial sums of fixed chunks of elements are added in order.
 
-use crate::element::{BasisTables, Fold, FoldSearch, geometry};
+use crate::element::geometry::{self, Place};
+use crate::element::{BasisTables, Fold, FoldSearch};
 use crate::error::check_length;
 use crate::fill::{FieldErrors, FieldOn, Sample};
 use crate::space::{HostMemory, Threads, try_collect};
@@ -17,14 +18,15 @@ const CHUNK: usize = 256;
 /// Nodes of an element, at most.
 const MOST_NODES: usize = 27;
 
-/// Coordinates and weight times det J of a point.
-fn at_point(tables: &BasisTables, p: usize, nodes: &[u32], node_coord: &[[f64; 3]]) -> ([f64; 3], f64) {
+/// Coordinates and weight times det J of a point of an element of `dim` dimensions, whose mesh has as many.
+fn at_point(tables: &BasisTables, dim: usize, p: usize, nodes: &[u32], node_coord: &[[f64; 3]]) -> ([f64; 3], f64) {
     let coords = || nodes.iter().map(|&node| node_coord[node as usize]);
     let mut x = [0.0; 3];
     for (at, phi) in coords().zip(&tables.values[p * tables.nodes..]) {
         (0..3).for_each(|axis| x[axis] += phi * at[axis]);
     }
-    let jacobian = geometry::jacobian(coords(), &tables.gradients[p * tables.nodes..]);
+    let mut jacobian = geometry::jacobian(coords(), &tables.gradients[p * tables.nodes..]);
+    geometry::complete(&mut jacobian, dim, Place::Domain);
     (x, tables.weights[p] * geometry::determinant_inverse(&jacobian).0)
 }
 
@@ -32,12 +34,18 @@ fn chunks(elems: usize) -> usize {
     elems.div_ceil(CHUNK)
 }
 
+fn check_field(name: &'static str, on: FieldOn<'_, HostMemory>) -> Result<()> {
+    check_length(name, "elem_node (nodes per element)", on.elem_node.nodes_per_elem(), on.element.nodes())?;
+    check_length(name, "node_coord", on.node_coord.len(), on.elem_node.node_count())
+}
+
 /// Refuses a mesh with an element whose Jacobian determinant is not positive everywhere, up to rounding.
 ///
 /// # Errors
-/// [`Error::Invalid`] with the lowest such element of this rank, or with a node of it whose coordinates are not finite.
+/// [`Error::Shape`] unless each node has coordinates and the elements have the nodes of their type; [`Error::Invalid`] with the lowest folded element of
+/// this rank, or with a node of it whose coordinates are not finite.
 pub fn check_elements(space: &Threads, on: FieldOn<'_, HostMemory>) -> Result<()> {
-    check_length("check_elements", "node_coord", on.node_coord.len(), on.elem_node.node_count())?;
+    check_field("check_elements", on)?;
     let (search, elems) = (FoldSearch::new(on.element), on.elem_node.elem_count());
     let mut folded = vec![None; chunks(elems)];
     space.for_each(folded.par_iter_mut().enumerate(), |(chunk, folded)| {
@@ -69,7 +77,7 @@ pub fn check_elements(space: &Threads, on: FieldOn<'_, HostMemory>) -> Result<()
 /// element is counted on one rank. The sums do not depend on the number of threads.
 ///
 /// # Errors
-/// [`Error::Shape`] unless `field` has an item per node and component.
+/// [`Error::Shape`] unless `field` has an item per node and component, and as [`check_elements`]; [`Error::Invalid`] for more than 3 components.
 pub fn field_errors(
     space: &Threads,
     on: FieldOn<'_, HostMemory>,
@@ -78,9 +86,11 @@ pub fn field_errors(
     field: &[f64],
     exact: Sample<'_>,
 ) -> Result<FieldErrors> {
-    let nodes = on.elem_node.node_count();
-    check_length("field_errors", "node_coord", on.node_coord.len(), nodes)?;
-    check_length("field_errors", "field", field.len(), dofs * nodes)?;
+    check_field("field_errors", on)?;
+    if dofs > 3 {
+        return Err(Error::Invalid(format!("field_errors: a field of {dofs} components: expected up to 3")));
+    }
+    check_length("field_errors", "field", field.len(), dofs * on.elem_node.node_count())?;
     let (tables, elems) = (BasisTables::of(on.element), on.elem_node.elem_count());
     let partial = |chunk: usize| {
         let mut errors = FieldErrors::default();
@@ -91,7 +101,7 @@ pub fn field_errors(
             }
             let at_nodes: Vec<[f64; 3]> = nodes.iter().map(|&node| exact(on.node_coord[node as usize])).collect();
             for p in 0..tables.weights.len() {
-                let (x, weight) = at_point(&tables, p, nodes, on.node_coord);
+                let (x, weight) = at_point(&tables, on.element.dim(), p, nodes, on.node_coord);
                 let (expected, phi) = (exact(x), &tables.values[p * tables.nodes..][..tables.nodes]);
                 for c in 0..dofs {
                     let (mut u, mut interpolant) = (0.0, 0.0);
@@ -144,10 +154,19 @@ impl FieldErrors {
 mod tests {
     use super::*;
     use crate::element::ElementType;
-    use crate::mesh::Mesh;
+    use crate::mesh::{ElemNode, Mesh};
     use crate::space::{Serial, Threads};
 
     /// The field x + 1/2 against x: an error of 1/2 everywhere, and x^2 integrates to 1/3 of the volume.
+    #[test]
+    fn errors_on_a_triangle_are_integrals_over_its_area() {
+        let (elem_node, node_coord) =
+            (ElemNode::new(vec![0, 1, 2], 3, 3).unwrap(), [[0.0, 0.0, 7.0], [1.0, 0.0, 7.0], [0.0, 1.0, 7.0]]);
+        let on = FieldOn { element: ElementType::Tri3, elem_node: &elem_node, node_coord: &node_coord[..] };
+        let found = field_errors(&Serial, on, 3, 1, &[0.0; 3], &|_| [2.0, 0.0, 0.0]).unwrap();
+        assert!((found.square - 2.0).abs() < 1e-15 && (found.scale_square - 2.0).abs() < 1e-15, "{found:?}");
+    }
+
     #[test]
     fn errors_of_a_shifted_field_are_those_by_hand() {
         for (element, name) in ElementType::volumes() {
@@ -167,6 +186,12 @@ mod tests {
             assert_eq!(interpolation < 1e-14, is_quadratic, "{name}: {interpolation}");
             assert_eq!(field_errors(&Serial, on, 0, 2, &field, &exact).unwrap(), FieldErrors::default());
             assert!(field_errors(&Serial, on, count, 1, &field, &exact).is_err());
+            assert!(field_errors(&Serial, on, count, 4, &vec![0.0; 4 * count], &exact).is_err());
+            let other = FieldOn { element: ElementType::Quad9, ..on };
+            assert!(
+                field_errors(&Serial, other, count, 2, &field, &exact).is_err()
+                    && check_elements(&Serial, other).is_err()
+            );
             check_elements(&Serial, on).unwrap();
         }
     }

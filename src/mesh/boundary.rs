@@ -52,13 +52,19 @@ pub fn boundary_faces(
     // Corners of each face in ascending order, and its number.
     let mut all = Vec::new();
     try_reserve("faces", &mut all, elem_node.elem_count() * faces.len())?;
-    for nodes in elem_node.iter() {
-        for (face, of_face) in &faces {
-            let corners = face.of_degree_one().nodes();
-            let mut key = [LocalOrdinal::MAX; 4];
-            key.iter_mut().zip(&of_face[..corners]).for_each(|(corner, &m)| *corner = nodes[m]);
-            key.sort_unstable();
-            all.push((key, all.len()));
+    let mut corners = Vec::with_capacity(4);
+    for (cell, nodes) in elem_node.iter().enumerate() {
+        for (at, (face, of_face)) in faces.iter().enumerate() {
+            corners.clear();
+            corners.extend(of_face[..face.of_degree_one().nodes()].iter().map(|&m| nodes[m]));
+            corners.sort_unstable();
+            corners.dedup();
+            // Faces that repeated nodes turn into lines or points have no area.
+            if corners.len() > face.dim() {
+                let mut key = [LocalOrdinal::MAX; 4];
+                key.iter_mut().zip(&corners).for_each(|(corner, &node)| *corner = node);
+                all.push((key, cell * faces.len() + at));
+            }
         }
     }
     all.sort_unstable();
@@ -80,7 +86,7 @@ pub fn boundary_faces(
                 try_push("cells of faces", &mut cells, cell as LocalOrdinal)?;
             }
         }
-        let elem_node = ElemNode::new(table, element.nodes(), elem_node.node_count())?;
+        let elem_node = ElemNode::with_repeats(table, element.nodes(), elem_node.node_count())?;
         Ok(BoundaryFaces { element, elem_node, cells })
     };
     types.into_iter().map(table).collect()
@@ -93,6 +99,16 @@ mod tests {
     use crate::comm::ranks::on_ranks;
     use crate::mesh::{BoxPart, BoxSpec, CoordinateMap, Mesh};
     use std::collections::BTreeSet;
+
+    /// A cube and a wedge beside it, written as a hexahedron: 5 + 2 squares or collapsed ones of area, 2 triangles.
+    #[test]
+    fn a_collapsed_cell_has_the_faces_that_have_an_area() {
+        let cells = vec![0, 1, 2, 3, 4, 5, 6, 7, 1, 8, 2, 2, 5, 9, 6, 6];
+        let elem_node = ElemNode::with_repeats(cells, 8, 10).unwrap();
+        let all = boundary_faces(ElementType::Hex8, &elem_node, &|_| true).unwrap();
+        assert_eq!(all[0].cells, [[0; 5].as_slice(), &[1; 4]].concat());
+        assert!(!all[0].elem_node.iter().any(|face| [1, 2, 5, 6].iter().all(|node| face.contains(node))));
+    }
 
     #[test]
     fn a_box_has_the_faces_of_its_surface() {

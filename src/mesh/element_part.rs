@@ -25,7 +25,7 @@ impl Mesh {
     /// # Errors
     /// As [`of_elements`](Self::of_elements), [`BoxSpec::new`] and [`BoxPart::new`].
     pub fn of_box(element: ElementType, cells: [usize; 3], size: [f64; 3]) -> Result<Self> {
-        let points = cells.map(|count| (element.degree() * count + 1) as u64);
+        let points = cells.map(|count| (element.degree() as u64).saturating_mul(count as u64).saturating_add(1));
         let spec = BoxSpec::new(points, size, CoordinateMap::None)?;
         Self::of_elements(&Solo, element, &BoxPart::new(&spec, 0, 1)?)
     }

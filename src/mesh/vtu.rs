@@ -61,8 +61,9 @@ impl Vtu<'_> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Shape`] where table, coordinates, owned nodes or a field do not fit, [`Error::Invalid`] for no components, or more than three of a function,
-    /// [`Error::File`] where a file cannot be written, [`Error::OutOfMemory`] where it cannot be composed; the same on all ranks.
+    /// [`Error::Shape`] where table, coordinates, owned nodes or a field do not fit, [`Error::Invalid`] for two fields of one name, no components, or more than three of a
+    /// function, [`Error::File`] where a file cannot be written, [`Error::OutOfMemory`] where it cannot be composed: on the lowest rank that fails,
+    /// and [`Error::Elsewhere`] on all others.
     pub fn write(&self, path: &Path, comm: &dyn Communicator) -> Result<()> {
         let (rank, ranks) = (comm.rank(), comm.size());
         agree(comm, self.content(rank, ranks).and_then(|content| files::write(&piece(path, rank, ranks), &content)))?;
@@ -80,8 +81,11 @@ impl Vtu<'_> {
         let most = if ranks == 1 { nodes } else { nodes.min(self.owned) };
         check_length(NAME, "owned", self.owned, most)?;
         for (at, VtuField { name, components, section, numbers, .. }) in self.fields.iter().enumerate() {
-            if self.fields[..at].iter().any(|other| (other.section, other.name) == (*section, *name)) {
-                return Err(Error::Invalid(format!("{NAME}: two fields are named `{name}`: expected distinct names")));
+            let is_ours = (*section, *name) == ("CellData", "rank");
+            if is_ours || self.fields[..at].iter().any(|other| (other.section, other.name) == (*section, *name)) {
+                return Err(Error::Invalid(format!(
+                    "{NAME}: two fields are named `{name}`: expected distinct names, and that of elements `rank` is taken"
+                )));
             }
             if *components == 0 {
                 return Err(Error::Invalid(format!("{NAME}: field `{name}` has 0 components: expected 1 or more")));
@@ -207,7 +211,7 @@ pub(crate) fn vtu_files(path: &Path, ranks: usize) -> impl Iterator<Item = PathB
 /// Checks, before the work, that the files of [`Vtu::write`] can be written. All ranks call it together.
 ///
 /// # Errors
-/// [`Error::File`], the same on all ranks.
+/// [`Error::File`] on the lowest rank that fails, and [`Error::Elsewhere`] on all others.
 pub fn check_vtu(path: &Path, comm: &dyn Communicator) -> Result<()> {
     let index = index(path, comm.size()).filter(|_| comm.rank() == 0);
     let mut files = [piece(path, comm.rank(), comm.size())].into_iter().chain(index);

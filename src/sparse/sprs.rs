@@ -23,7 +23,10 @@ impl<V: Item> CrsMatrix<V> {
     pub fn from_sprs(matrix: CsMatI<V, LocalOrdinal, RowOffset>) -> Result<Self> {
         let matrix = if matrix.is_csr() { matrix } else { matrix.into_csr() };
         let columns = matrix.cols();
-        let (row_map, entries, values) = matrix.into_raw_storage();
+        let (mut row_map, entries, values) = matrix.into_raw_storage();
+        // Those of some rows of a matrix begin above 0.
+        let first = row_map.first().copied().unwrap_or(0);
+        row_map.iter_mut().for_each(|offset| *offset -= first);
         CrsMatrix::new(Arc::new(CrsGraph::new(row_map, entries, columns)?), values)
     }
 }
@@ -43,5 +46,10 @@ mod tests {
         assert_eq!((back.graph(), back.values()), (matrix.graph(), matrix.values()));
         let turned = CrsMatrix::from_sprs(view.to_other_storage()).unwrap();
         assert_eq!((turned.graph(), turned.values()), (matrix.graph(), matrix.values()));
+        let rows = CrsMatrix::from_sprs(view.slice_outer(1..2).to_owned()).unwrap();
+        assert_eq!(
+            (rows.graph().row_map(), rows.graph().entries(), rows.values()),
+            (&vec![0, 1], &vec![1], &vec![1e-300])
+        );
     }
 }

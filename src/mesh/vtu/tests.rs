@@ -96,6 +96,8 @@ fn what_does_not_fit_is_refused() {
     assert!(refused(tri3, &node_coord, &[of_nodes]).contains("`fields (values)` has extents [3], expected [6]"));
     let (values, cells) = (VtuField::nodes("a", 1, &[1.0; 3]), VtuField::elements("a", 1, &[1.0]));
     assert!(refused(tri3, &node_coord, &[values, cells, values]).contains("two fields are named `a`"));
+    let rank = VtuField::elements("rank", 1, &[0.0]);
+    assert!(refused(tri3, &node_coord, &[rank]).contains("that of elements `rank` is taken"));
     assert!(refused(tri3, &node_coord, &[values, cells]).starts_with("/no/such/folder/a.vtu"));
     let at = |_: usize| [0.0; 3];
     assert!(refused(tri3, &node_coord, &[VtuField::function("a", 4, &at)]).contains("a function of 4 components"));
