@@ -115,6 +115,9 @@ impl MeshSpace for Threads {
     fn scatter_by_id(&self, mesh: &Mesh, seed: u64, fields: usize, vector: &mut [f64]) -> Result<()> {
         let items = fields * mesh.map.owned_count();
         check_at_least("scatter_by_id", "vector", vector.len(), items)?;
+        if items == 0 {
+            return Ok(());
+        }
         self.for_each(vector[..items].par_chunks_mut(fields * Threads::CHUNK).enumerate(), |(chunk, vector)| {
             for (i, items) in vector.chunks_exact_mut(fields).enumerate() {
                 let first = fields as u64 * mesh.global_node((chunk * Threads::CHUNK + i) as LocalOrdinal);

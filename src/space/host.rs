@@ -35,7 +35,7 @@ pub fn split_at<T>(mut slice: &mut [T], bounds: impl IntoIterator<Item = usize>)
     pieces
 }
 
-/// Returns the bounds of `pieces` nearly equal ranges of `0..n`. Each length but the last is a multiple of `unit`.
+/// Returns the bounds of `pieces` nearly equal ranges of `0..n`. Each length but the last is a multiple of `unit`, which is not 0.
 pub fn even_bounds(n: usize, pieces: usize, unit: usize) -> Vec<usize> {
     let units = n.div_ceil(unit);
     let pieces = pieces.clamp(1, units.max(1));
@@ -216,6 +216,7 @@ impl ExecutionSpace for Threads {
     }
 
     fn read<T: Item>(&self, array: &Array<Self, T>, out: &mut [T]) -> Result<()> {
+        check_at_least("read", "array", array.len(), out.len())?;
         out.copy_from_slice(&array[..out.len()]);
         Ok(())
     }

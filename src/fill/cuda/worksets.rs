@@ -67,7 +67,7 @@ pub(super) struct Worksets {
 
 /// Elements whose matrices are stored at a time by a fill that adds, where worksets have so many cells.
 fn step_of(cells: usize) -> usize {
-    cells.max(STEP).next_multiple_of(cells)
+    cells.max(STEP).next_multiple_of(cells.max(1))
 }
 
 /// Most elements whose matrices such a fill stores. A plan rounds the default down to whole waves, which may round a step up.
@@ -118,7 +118,7 @@ impl Worksets {
             room: 0,
             calls: ContractionCalls::default(),
         };
-        worksets.cells = workset.cells.unwrap_or_else(|| worksets.default_cells(space));
+        worksets.cells = workset.cells.unwrap_or_else(|| worksets.default_cells(space)).max(1);
         Ok(worksets)
     }
 

@@ -56,6 +56,7 @@ impl Dirichlet {
         const NAME: &str = "Dirichlet::apply_with";
         self.check(NAME, graph)?;
         check_length(NAME, "matrix", stored.len(), graph.nnz())?;
+        check_length(NAME, "matrix (values of the conditions)", stored.len(), self.values)?;
         check_at_least(NAME, "rhs", rhs.len(), self.row_count)?;
         check_length(NAME, "values", values.len(), graph.columns())?;
         let mut imposed = try_with_capacity("values of fixed rows", self.rows.len())?;

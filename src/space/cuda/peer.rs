@@ -58,6 +58,8 @@ impl Window {
                 })?
             }
         };
+        // Dropped windows are locked again where the window is dropped.
+        drop(kept);
         let window = Window { device, pointer, bytes };
         // SAFETY: inside the allocation; nothing uses it yet.
         checked(unsafe { result::memset_d8_sync(pointer, 0, bytes) }, "cuMemsetD8")?;

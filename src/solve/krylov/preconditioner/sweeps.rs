@@ -1,11 +1,12 @@
 //! Symmetric Gauss-Seidel and incomplete Cholesky factors as preconditioners: a sweep forward and one backward.
 
 use super::Preconditioner;
-use crate::Result;
 use crate::comm::Staging;
 use crate::error::check_length;
 use crate::space::{Array, MemorySpace, Slice, Threads};
-use crate::sparse::{CrsMatrix, Grouping, Sweep, Triangles};
+use crate::sparse::{CrsGraph, CrsMatrix, Grouping, Sweep, Triangles};
+use crate::{Error, Result};
+use std::sync::Arc;
 
 /// Which numbers the triangles of [`Sweeps`] have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +53,7 @@ pub struct Sweeps<S: Sweep> {
     host: Threads,
     values: Values,
     triangles: S::Triangles,
+    graph: Arc<CrsGraph>,
     shift: f64,
     work: (u64, u64),
     /// `[place]`
@@ -83,15 +85,22 @@ impl<S: Staging + Sweep> Sweeps<S> {
         let mut made = Triangles::new(&host, graph, values.grouping::<S>())?;
         let shift = fill(&mut made, &host, matrix, values)?;
         let (work, y) = (made.work(), space.zeros(graph.rows())?);
-        Ok(Sweeps { host, values, triangles: space.take_triangles(made)?, shift, work, y })
+        Ok(Sweeps { host, values, triangles: space.take_triangles(made)?, graph: graph.clone(), shift, work, y })
     }
 
     /// Takes other values of the matrix, on the graph that the preconditioner was made for.
     ///
     /// # Errors
-    /// Those of the constructors.
+    /// Those of the constructors; [`Error::Invalid`](crate::Error::Invalid) for a matrix on another graph.
     pub fn refill(&mut self, space: &S, matrix: &CrsMatrix) -> Result<()> {
-        let Sweeps { host, values, triangles, shift, .. } = self;
+        let Sweeps { host, values, triangles, graph, shift, .. } = self;
+        let of_matrix = matrix.graph();
+        let is_same = (graph.row_map(), graph.entries()) == (of_matrix.row_map(), of_matrix.entries());
+        if !(of_matrix.is_copy_of(graph) || is_same) {
+            return Err(Error::Invalid(
+                "Sweeps::refill: the matrix is on another graph, expected that of the preconditioner".into(),
+            ));
+        }
         space.refill_triangles(triangles, |triangles| {
             *shift = fill(triangles, host, matrix, *values)?;
             Ok(())
@@ -130,5 +139,28 @@ impl<S: Staging + Sweep> Preconditioner<S> for Sweeps<S> {
         let y = S::Memory::slice_mut(&mut self.y);
         check_length("Sweeps", "rows", S::Memory::len(&*y), n)?;
         space.sweep(&self.triangles, r, y, z)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::space::Serial;
+
+    fn matrix(row_map: &[u64], columns: &[u32]) -> CrsMatrix {
+        let graph = CrsGraph::new(row_map.to_vec(), columns.to_vec(), 3).unwrap();
+        CrsMatrix::new(Arc::new(graph), vec![2.0; columns.len()]).unwrap()
+    }
+
+    #[test]
+    fn a_matrix_on_another_graph_is_refused() {
+        let tridiagonal = || matrix(&[0, 2, 5, 7], &[0, 1, 0, 1, 2, 1, 2]);
+        let mut sweeps = Sweeps::gauss_seidel(&Serial, &tridiagonal()).unwrap();
+        sweeps.refill(&Serial, &tridiagonal()).unwrap();
+        let corners = matrix(&[0, 3, 4, 7], &[0, 1, 2, 1, 0, 1, 2]);
+        for other in [matrix(&[0, 1, 2, 3], &[0, 1, 2]), corners] {
+            let error = sweeps.refill(&Serial, &other).unwrap_err().to_string();
+            assert!(error.contains("on another graph"), "{error}");
+        }
     }
 }
