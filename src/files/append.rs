@@ -40,7 +40,8 @@ impl TableFile {
     /// Appends a row, after the header if the file is new or empty.
     ///
     /// # Errors
-    /// As [`open`](Self::open); the file is unchanged then, unless the disk is full.
+    /// As [`open`](Self::open), and where another process holds the file for 10 s. The rows are unchanged then, unless the disk is full or does not
+    /// take them; a new file may stay behind, empty.
     pub fn append(&self, row: &str) -> Result<()> {
         self.try_append(row).map_err(|error| failed(&self.path, &error))
     }
@@ -77,10 +78,10 @@ impl TableFile {
     fn header_needed(&self, file: &mut File) -> io::Result<bool> {
         file.seek(SeekFrom::Start(0))?;
         let mut found = Vec::new();
-        // As many bytes as the header and its end have.
-        file.take(self.header.len() as u64 + 1).read_to_end(&mut found)?;
+        // As many bytes as the header and its end have, which may be CR LF.
+        file.take(self.header.len() as u64 + 2).read_to_end(&mut found)?;
         let text = String::from_utf8_lossy(&found);
-        match text.strip_suffix('\n').map(|line| line.strip_suffix('\r').unwrap_or(line)) {
+        match text.split_once('\n').map(|(line, _)| line.strip_suffix('\r').unwrap_or(line)) {
             _ if found.is_empty() => Ok(true),
             Some(line) if line == self.header => Ok(false),
             _ => Err(io::Error::other("has other columns than this version writes; give another file")),
@@ -121,6 +122,10 @@ mod tests {
         write(&path, "a,b\n1,").unwrap();
         table.append("5,6").unwrap();
         assert_eq!(read_to_string(&path).unwrap(), "a,b\n1,\n5,6\n");
+        // Lines of another system.
+        write(&path, "a,b\r\n1,2\r\n").unwrap();
+        table.append("5,6").unwrap();
+        assert_eq!(read_to_string(&path).unwrap(), "a,b\r\n1,2\r\n5,6\n");
         write(&path, "").unwrap();
         table.append("7,8").unwrap();
         assert_eq!(read_to_string(&path).unwrap(), "a,b\n7,8\n");

@@ -114,9 +114,10 @@ pub(super) fn failed(path: &Path, error: &io::Error) -> Error {
 /// Returns what a path names after all symbolic links, whether it exists or not.
 pub(super) fn resolve(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_path_buf();
-    for _ in 0..MOST_LINKS {
+    for _ in 0..=MOST_LINKS {
         if !fs::symlink_metadata(&path).is_ok_and(|found| found.is_symlink()) {
-            let is_folder = path.file_name().is_none() || path.as_os_str().as_encoded_bytes().ends_with(b"/");
+            let ends_with = |end: &[u8]| path.as_os_str().as_encoded_bytes().ends_with(end);
+            let is_folder = path.file_name().is_none() || ends_with(b"/") || ends_with(b"/.");
             return if is_folder { Err(io::Error::other("not the name of a file")) } else { Ok(path) };
         }
         // A relative link starts at its own folder.

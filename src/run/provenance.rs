@@ -123,7 +123,7 @@ pub(super) fn provenance<S: Job>(
     let other_programs = Others::used_on_hosts(start.others.as_ref(), comm);
     let mut deck = deck.clone();
     // JSON holds text only.
-    for path in [&mut deck.run.report, &mut deck.run.append].into_iter().flatten() {
+    for path in [&mut deck.run.report, &mut deck.run.append, &mut deck.run.vtk].into_iter().flatten() {
         *path = PathBuf::from(path.to_string_lossy().into_owned());
     }
     let root = Path::new("/");
