@@ -134,8 +134,8 @@ pub trait Assemble: Formats {
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) or [`Error::Invalid`](crate::Error::Invalid) when an array does not fit the tables
     /// or the system is another one,
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) when memory for element matrices, which a GPU allocates in
-    /// its first call, is not available.
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) when memory for element matrices is not available, which a GPU allocates in its first call;
+    /// on a host [`Error::Folded`](crate::Error::Folded) where det J is not positive at a point, but for [`Kernel::Fused`]; a device's failure.
     fn assemble(
         &self,
         assembly: &mut Self::Assembly,
@@ -174,8 +174,9 @@ pub trait Assemble: Formats {
     /// preparation needs.
     fn strategy_bytes(strategy: Strategy, sizes: [u64; 4]) -> [u64; 2];
 
-    /// Returns the bytes of element matrices and worksets that an assembly with `threads` threads keeps, at first and from its first use.
-    fn matrices_bytes(choice: AssemblyChoice, sizes: &Sizes, threads: u64) -> [u64; 2];
+    /// Returns the bytes of element matrices, symmetric or not, and worksets that an assembly with `threads` threads keeps, at first and
+    /// from its first use.
+    fn matrices_bytes(choice: (AssemblyChoice, bool), sizes: &Sizes, threads: u64) -> [u64; 2];
 
     /// Returns the bytes of element matrices and residuals that one assembly writes to memory and reads back. It is 0
     /// where they stay in registers and caches.

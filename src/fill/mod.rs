@@ -144,6 +144,11 @@ pub fn heat_on_hex8(model: &Model, element: ElementType) -> Option<Heat> {
     }
 }
 
+/// Refuses an element of fewer than three dimensions.
+fn two_dimensional(name: &'static str, element: ElementType) -> Error {
+    Error::Invalid(format!("{name}: {element} has {} dimensions, expected an element of 3", element.dim()))
+}
+
 /// Refuses a kernel for a model that it cannot compute.
 fn no_kernel(kernel: Kernel, element: ElementType) -> Error {
     let expected = match kernel {

@@ -81,6 +81,7 @@ pub(super) fn choices<S: Job>(deck: &Deck, threads: usize, sizes: &Sizes) -> Cho
         kernel: deck.element_kernel(),
         workset: deck.workset(),
         // Coarse boxes have no advection: of them the forecast is a bound.
+        is_symmetric: !deck.has_advection(),
         storage: expected::<S>(deck, RowShape { is_symmetric: !deck.has_advection(), ..sizes.matrix().shape }),
         operator: deck.cg.operator,
         variant: deck.cg.variant.or_default(),

@@ -32,6 +32,8 @@ pub struct Choices {
     pub kernel: fill::Kernel,
     /// Worksets of the element kernel.
     pub workset: fill::Workset,
+    /// Whether element matrices are symmetric.
+    pub is_symmetric: bool,
     /// Storage of the matrix.
     pub storage: MatrixStorage,
     /// What CG multiplies by.
@@ -62,7 +64,7 @@ impl Forecast {
     /// Returns the memory that a run with these sizes and choices needs on a space.
     pub fn of<S: Job>(sizes: &Sizes, choices: &Choices) -> Self {
         let &Sizes { owned, ghosts, elems, corners, sent, dofs, .. } = sizes;
-        let &Choices { graph, fill, kernel, workset, storage, operator, variant, threads } = choices;
+        let &Choices { graph, fill, kernel, workset, is_symmetric, storage, operator, variant, threads } = choices;
         let (rows, columns, on_host) = (sizes.rows(), sizes.columns(), S::SYNCHRONOUS);
         let [exchange, staged] = S::exchange_bytes(dofs * sent, dofs * ghosts);
         let [making, mesh] = if sizes.is_generated() { [Mesh::bytes(sizes); 2] } else { Mesh::listed_bytes(sizes) };
@@ -94,7 +96,7 @@ impl Forecast {
         let [storing, stored] = S::system_bytes(fill, storage, sizes, pattern);
         let [lists, meanwhile] = S::strategy_bytes(fill, [rows, dofs * corners, columns, elems]);
         let assembly = AssemblyChoice { strategy: Some(fill), kernel, workset };
-        let matrices = S::matrices_bytes(assembly, sizes, threads);
+        let matrices = S::matrices_bytes((assembly, is_symmetric), sizes, threads);
         let (tables, conditions) = (mesh + places, Dirichlet::bytes(sizes));
         let [assembled, solving] = matrices.map(|matrices| conditions + stored + lists + matrices);
         let setup = (pattern + S::listing_bytes(sizes)).max(conditions + storing);

@@ -52,7 +52,7 @@ impl CudaEquationKernel {
     /// Prepares an equation on elements with these tables of their basis.
     ///
     /// # Errors
-    /// [`Error::Invalid`] without nodes, points or unknowns, [`Error::Shape`] when the tables do not fit each other,
+    /// [`Error::Invalid`] without nodes, points or unknowns, and for cells as a boundary, [`Error::Shape`] when the tables do not fit each other,
     /// [`Error::TooLarge`] when the tables exceed a block's shared memory, [`Error::OutOfMemory`] when the memory is not available.
     pub fn new(space: &Cuda, text: &EquationText, tables: &BasisTables) -> Result<Self> {
         Self::with_worksets(space, text, tables, None)

@@ -131,7 +131,8 @@ impl EquationText {
     /// Returns the CUDA C++ for elements with these basis tables.
     ///
     /// # Errors
-    /// [`Error::TooLarge`](crate::Error::TooLarge) when the tables exceed the shared memory of a block.
+    /// [`Error::TooLarge`](crate::Error::TooLarge) when the tables exceed the shared memory of a block, [`Error::Invalid`](crate::Error::Invalid) for
+    /// cells as a boundary.
     pub fn source(&self, tables: &BasisTables) -> Result<String> {
         Ok(EQUATION.source(&self.front(&self.shape(tables)?)))
     }

@@ -21,7 +21,7 @@ use crate::error::{check_at_least, check_length};
 use crate::fill::kernel_files::{FILL, HEAT};
 use crate::fill::{
     Additions, Assemble, AssemblyChoice, ContractionCalls, Dirichlet, FieldOn, Kernel, StoredSystem, Strategy,
-    heat_on_hex8, no_kernel, step_of,
+    heat_on_hex8, no_kernel, step_of, two_dimensional,
 };
 use crate::graph::{Graph, NodeElem};
 use crate::mesh::{ElemNode, Sizes};
@@ -51,8 +51,7 @@ fn kernel_of(space: &Cuda, choice: AssemblyChoice, model: &Model, element: Eleme
 /// Returns the basis at the points of an element's rule.
 pub(super) fn volume(element: ElementType) -> Result<BasisTables> {
     if element.dim() != 3 {
-        let message = format!("assembly: {element} has 2 dimensions, expected an element of 3");
-        return Err(Error::Invalid(message));
+        return Err(two_dimensional("assembly", element));
     }
     Ok(BasisTables::of(element))
 }
@@ -147,13 +146,14 @@ impl Assemble for Cuda {
         }
     }
 
-    fn matrices_bytes(choice: AssemblyChoice, sizes: &Sizes, _: u64) -> [u64; 2] {
+    fn matrices_bytes((choice, is_symmetric): (AssemblyChoice, bool), sizes: &Sizes, _: u64) -> [u64; 2] {
         let AssemblyChoice { strategy, kernel, workset } = choice;
         let (elems, rows) = (sizes.elems, sizes.per_elem());
         // Contractions store all of a matrix, other kernels the half of a symmetric one; and the residual.
         let (entries, work) = match kernel {
             Kernel::Intrepid => (rows * rows, operand_bytes(workset, sizes)),
-            _ => (rows * (rows + 1) / 2, work_bytes(sizes)),
+            _ if is_symmetric => (rows * (rows + 1) / 2, work_bytes(sizes, true)),
+            _ => (rows * rows, work_bytes(sizes, false)),
         };
         let per_elem = entries + rows;
         let stored = match (strategy, kernel) {

@@ -112,6 +112,10 @@ impl PointKernels {
 }
 
 /// Bytes of coefficients at points, at most.
-pub(super) fn work_bytes(sizes: &Sizes) -> u64 {
-    if sizes.per_elem() <= 8 { 0 } else { (WORK_BYTES as u64).min(1024 * sizes.per_elem() * sizes.elems) }
+pub(super) fn work_bytes(sizes: &Sizes, is_symmetric: bool) -> u64 {
+    if is_symmetric && sizes.per_elem() <= 8 {
+        0
+    } else {
+        (WORK_BYTES as u64).min(1024 * sizes.per_elem() * sizes.elems)
+    }
 }

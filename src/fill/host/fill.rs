@@ -49,7 +49,8 @@ impl<const NN: usize> Fill<NN> {
     ///
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) or [`Error::Invalid`](crate::Error::Invalid) when the matrix is on another graph
-    /// or the kernel has other elements, [`Error::Shape`](crate::Error::Shape) unless the residual has one item per row.
+    /// or the kernel has other elements, [`Error::Shape`](crate::Error::Shape) unless the residual has one item per row; those of the kernel, such as
+    /// [`Error::Folded`](crate::Error::Folded); [`Error::OutOfMemory`](crate::Error::OutOfMemory) for working memory.
     pub fn assemble(
         &mut self,
         space: &Threads,

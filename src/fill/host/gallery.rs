@@ -17,7 +17,7 @@ use crate::element::{Analytic, BasisTables, ElementType, HEX8_NODES};
 use crate::error::{check_at_least, check_length};
 use crate::fill::{
     Additions, Assemble, AssemblyChoice, ContractionCalls, Dirichlet, FieldOn, Kernel, Parts, StoredSystem, Strategy,
-    heat_on_hex8, no_kernel,
+    heat_on_hex8, no_kernel, two_dimensional,
 };
 use crate::graph::{Graph, NodeElem};
 use crate::mesh::Sizes;
@@ -156,7 +156,7 @@ impl Assemble for Threads {
         }
     }
 
-    fn matrices_bytes(choice: AssemblyChoice, sizes: &Sizes, threads: u64) -> [u64; 2] {
+    fn matrices_bytes((choice, _): (AssemblyChoice, bool), sizes: &Sizes, threads: u64) -> [u64; 2] {
         let stored =
             if choice.strategy == Some(Strategy::Gather) { gather::stored_bytes(sizes, threads) } else { [0; 2] };
         let is_intrepid = choice.kernel == Kernel::Intrepid;
@@ -222,9 +222,4 @@ impl Assemble for Threads {
 /// Whether a strategy adds to the slices that products read; gather writes rows in CRS.
 fn adds_in_slices(strategy: Strategy) -> bool {
     strategy != Strategy::Gather
-}
-
-/// Refuses an element of fewer than three dimensions.
-pub(super) fn two_dimensional(name: &'static str, element: ElementType) -> Error {
-    Error::Invalid(format!("{name}: {element} has {} dimensions, expected an element of 3", element.dim()))
 }

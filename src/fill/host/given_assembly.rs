@@ -4,7 +4,6 @@
 //! [`EquationKernel`], whose constants of the element are compiled in. On linear tetrahedra, equations without terms of u are integrated
 //! at the centre if all given fields are constant in each element, which is exact then.
 
-use super::gallery::two_dimensional;
 use super::kernel::Integrand;
 use super::volumes::on_volume;
 use super::weak_form::{Erased, Joined};
@@ -13,7 +12,7 @@ use crate::Result;
 use crate::contraction::Sum;
 use crate::element::{BasisTables, DIM, ElementType, Rule};
 use crate::error::check_length;
-use crate::fill::Strategy;
+use crate::fill::{Strategy, two_dimensional};
 use crate::graph::Graph;
 use crate::mesh::ElemNode;
 use crate::space::Threads;
@@ -130,7 +129,8 @@ impl GivenAssembly {
     /// order.
     ///
     /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) for arrays and fields of other lengths or numbers; [`Error::Folded`](crate::Error::Folded) where det J is not positive at a point of an
+    /// [`Error::Shape`](crate::Error::Shape) for arrays and fields of other lengths or numbers; [`Error::Invalid`](crate::Error::Invalid) for a matrix on
+    /// another graph, or a graph of other elements; [`Error::Folded`](crate::Error::Folded) where det J is not positive at a point of an
     /// element.
     pub fn assemble(
         &mut self,

@@ -4,7 +4,7 @@
 
 use super::any_equation::{AnyPoints, AnyProduct, WIDTH, elastic, scalar};
 use super::blocks::Method;
-use super::gallery::two_dimensional;
+
 use super::volumes::on_volume;
 use crate::Result;
 use crate::blas::{Blas, Reductions};
@@ -12,7 +12,7 @@ use crate::element::equations::{Model, ModelEquation};
 use crate::element::{DIM, ElementType, FieldsAtPoints, Interpolation, Part, Points, element_vector};
 use crate::error::{check_at_least, check_length};
 use crate::fill::operator::ApplySizes;
-use crate::fill::{ApplyCost, ApplyModel, FieldOn, Strategy};
+use crate::fill::{ApplyCost, ApplyModel, FieldOn, Strategy, two_dimensional};
 use crate::graph::NodeElem;
 use crate::mesh::ElemNode;
 use crate::space::atomic::atomic_view;
