@@ -88,7 +88,7 @@ pub enum Error {
     /// A linear or nonlinear iteration ended before it reached its tolerance.
     #[error("{method} did not converge: residual {residual:.3e} > {tolerance:.3e} after {}", count(*iterations, "iteration"))]
     NotConverged {
-        /// "CG", "GMRES", "BiCGStab", "MINRES" or "Newton".
+        /// "CG", "GMRES", "BiCGStab", "MINRES", "Newton" or "Newton's line search".
         method: &'static str,
         /// Number of iterations.
         iterations: usize,

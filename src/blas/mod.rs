@@ -1,7 +1,7 @@
 //! Vector operations (BLAS level 1), the STREAM triad and peak rates, on every space.
 //!
-//! Every sum is taken over blocks of fixed length, each block in order, and the blocks' partial sums in order: one rank
-//! gives the same bits for any number of threads. Sums stay in the memory of the space ([`Reductions`]); only
+//! Hosts sum blocks of fixed length, each in 16 interleaved sums, and the partial sums in order; GPUs divide by length and device
+//! alone: one rank gives the same bits for any number of threads. Sums stay in the memory of the space ([`Reductions`]); only
 //! [`ExecutionSpace::read`] copies one to the host.
 //!
 //! ```
@@ -87,7 +87,7 @@ pub trait Blas: ExecutionSpace {
     /// `sums.scalars[slot]` = x.y. Reads 16 bytes per item, 2 flops.
     ///
     /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) for short arrays, here and below.
+    /// [`Error::Shape`](crate::Error::Shape) for short arrays, and a failure of the device, here and below.
     fn dot(
         &self,
         n: usize,

@@ -13,7 +13,7 @@ use rayon::prelude::*;
 use std::any::TypeId;
 use std::time::Instant;
 
-/// Measures operations per second in `f32` or `f64` on all threads; the best of 5 passes.
+/// Measures operations per second in `f32` or `f64` on all threads; the best of 6 passes.
 pub fn peak<T: Real>(space: &Threads) -> f64 {
     let rounds = 200_000;
     let mut operations = vec![0u64; space.concurrency()];
@@ -70,7 +70,7 @@ pub struct Peaks {
     pub f64_tensor: f64,
 }
 
-/// Measures the peaks of a GPU by its own clock; the best of 5 passes each.
+/// Measures the peaks of a GPU by its own clock; the best of 6 passes each.
 ///
 /// # Errors
 /// Returns a failure of the device.

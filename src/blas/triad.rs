@@ -56,7 +56,7 @@ pub fn triad(space: &Threads, len: usize) -> Result<Triad> {
 /// Measures a GPU with arrays of `len` items by its own clock: the median of 15 passes after one to warm up.
 ///
 /// # Errors
-/// Returns the errors of [`triad`] and failures of the device.
+/// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Shape`](crate::Error::Shape) without items, and failures of the device.
 #[cfg(feature = "cuda")]
 pub fn triad_on_gpu(space: &crate::space::Cuda, len: usize) -> Result<Triad> {
     use crate::space::ExecutionSpace;

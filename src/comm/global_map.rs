@@ -6,7 +6,7 @@
 //! ```
 //! Ids are any 64-bit numbers: they may have gaps and any order. A distributed directory finds the owners of the ghosts; then
 //! each rank tells the owners which ids it reads. Collective. Cost: three rounds of [`Communicator::send_all`] with 8 bytes sent
-//! per owned id and 24 per ghost; O(owned + used) time and O(owned + ghosts) memory on each rank.
+//! per owned id and 24 per ghost; O(n log n) time for n = owned + used, and O(owned + ghosts) memory on each rank.
 
 use super::map::local;
 use super::map_of_ghosts::map_of_ghosts;

@@ -2,7 +2,7 @@
 
 use super::Communicator;
 
-/// Returns how many ranks of this node have this value, such as a GPU id; 1 for a rank without a value. Each rank of
+/// Returns how many ranks of this node have this value, such as a GPU id, which is not 0; 1 for a rank without a value. Each rank of
 /// the node tells its value in turn, in one sum over the node: no rank holds a table of all ranks. All ranks call it
 /// together.
 pub fn equal_on_node(comm: &dyn Communicator, value: Option<u64>) -> usize {

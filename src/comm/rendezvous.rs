@@ -5,7 +5,7 @@
 //! directory                          sorts what it was told, looks the questions up
 //! round 2   directory to askers      the owners, in the order of the questions   8 bytes per question
 //! ```
-//! Memory, messages and time are O(own ids) on every rank if ids are spread; no rank holds a table of all ranks. Consecutive
+//! Memory and messages are O(own ids) and time O(own ids log own ids) on every rank if ids are spread; no rank holds a table of all ranks. Consecutive
 //! ids share a directory rank in blocks, so that a rank with consecutive ids talks to few; blocks are hashed to ranks, so that
 //! ids with gaps load the directory evenly. Source: Pinar and Hendrickson, "Communication support for adaptive computation",
 //! SIAM PP 2001; the directories of Zoltan and of Epetra are of this kind.

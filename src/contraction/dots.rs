@@ -1,6 +1,6 @@
 //! Contractions with one field in an operand, cell by cell: vectors hold terms of one sum.
 //!
-//! Each number is used once, so a transposition would cost more than the products. `W` partial sums (k modulo `W`) are
+//! Each number is used once, so a transposition would cost more than the products. `W` partial sums (k modulo `W`, the last terms in the last sums) are
 //! added pairwise. The order depends on K and the processor's vector width alone.
 //!
 //! Shapes: one operand `[1, K]`, the other `[F, K]`, out `[F]`. Cost per cell: 2 F K operations, (F + 1) K + F numbers.

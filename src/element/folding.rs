@@ -13,8 +13,8 @@
 //! 2. The 27 coefficients.
 //! 3. The coefficients of halves, quarters, ... of the element, which tend to det J. What is open after six bisections counts as folded.
 //!
-//! Determinants here are those of the map from [0, 1]^3. NaN counts as folded. Overflow and underflow of products of three edges do
-//! too: lengths between 1e-100 and 1e100 are safe.
+//! Determinants here are those of the map from [0, 1]^3. NaN and underflow of products of three edges count as folded,
+//! overflow may pass: lengths between 1e-100 and 1e100 are safe.
 
 use super::HEX8_NODES;
 use super::bernstein::Bernstein;

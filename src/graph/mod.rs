@@ -103,7 +103,7 @@ pub struct Graph<M: MemorySpace = HostMemory> {
 
 impl Graph {
     /// Finds a table's elements in a pattern that contains all their pairs, and maybe more: that of another program, or of
-    /// several tables. Costs a binary search per pair of nodes of an element.
+    /// several tables. Costs a search per pair of nodes of an element.
     ///
     /// # Errors
     /// [`Error::MissingEntry`](crate::Error::MissingEntry) when the pattern lacks a pair, [`Error::Shape`](crate::Error::Shape)
@@ -158,7 +158,7 @@ pub trait BuildGraph: ExecutionSpace {
 /// # Errors
 /// [`Error::Shape`](crate::Error::Shape) when `rows` exceeds the number of nodes,
 /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) when the memory is not available,
-/// [`Error::Invalid`](crate::Error::Invalid) when the space does not offer the strategy.
+/// [`Error::Invalid`](crate::Error::Invalid) when the space does not offer the strategy, and for repeated nodes on a GPU.
 pub fn build<S: BuildGraph>(
     space: &S,
     elem_node: &ElemNode<S::Memory>,

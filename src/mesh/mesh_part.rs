@@ -68,7 +68,7 @@ impl MeshPart {
     /// (nodes_per_elem + 1) bytes sent per copy.
     ///
     /// # Errors
-    /// Those of [`new`](Self::new).
+    /// Those of [`new`](Self::new); [`Error::Mpi`] for messages of another number of nodes per element, as of ranks that give another one.
     pub fn from_elements(
         comm: &dyn Communicator,
         owned: &[GlobalOrdinal],

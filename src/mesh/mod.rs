@@ -160,7 +160,8 @@ pub trait MeshSpace: ExecutionSpace {
     /// are this rank's own nodes, whoever else has them. Collective with one.
     ///
     /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) for stencils of other grids, [`Error::OutOfMemory`](crate::Error::OutOfMemory), on one rank with
+    /// [`Error::Shape`](crate::Error::Shape) for stencils of other grids, [`Error::Invalid`](crate::Error::Invalid) unless `dofs` is 1 to 512,
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), on one rank with
     /// [`Error::Elsewhere`](crate::Error::Elsewhere) on all others.
     fn grid_matrix(
         &self,

@@ -61,7 +61,8 @@ impl Numbering {
     /// Returns the table with the new ids. Elements keep their order.
     ///
     /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) when the table has another number of nodes than the numbering.
+    /// [`Error::Shape`](crate::Error::Shape) when the table has another number of nodes than the numbering;
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory).
     pub fn renumber(&self, elem_node: &ElemNode) -> Result<ElemNode> {
         check_length("Numbering::renumber", "elem_node", elem_node.node_count(), self.new_of_old.len())?;
         let nodes = elem_node.as_slice().iter().map(|&node| self.new_of_old[node as usize]);
@@ -71,7 +72,7 @@ impl Numbering {
     /// Returns nodal data in the new order.
     ///
     /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) unless there is one item per node.
+    /// [`Error::Shape`](crate::Error::Shape) unless there is one item per node; [`Error::OutOfMemory`](crate::Error::OutOfMemory).
     pub fn permute<T: Item>(&self, data: &[T]) -> Result<Vec<T>> {
         check_length("Numbering::permute", "data", data.len(), self.new_of_old.len())?;
         let mut out = try_zeroed::<T>("permuted data", data.len())?;

@@ -176,7 +176,8 @@ pub struct NewtonDeck {
     pub tolerance: Option<f64>,
     /// Iterations after which it is an error.
     pub max_iterations: usize,
-    /// How accurately each step is solved for. `auto` is fixed; with preset `fast` adaptive with a multigrid preconditioner.
+    /// How accurately each step is solved for. `auto` is fixed; with preset `fast`, or without a matrix, adaptive with a multigrid
+    /// preconditioner.
     pub forcing: Choice<Forcing>,
 }
 
@@ -272,7 +273,7 @@ impl Deck {
     /// The deck as TOML, every key written out; [`parse`](Self::parse) gives it back unchanged.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for a report path that is not UTF-8, which TOML cannot hold.
+    /// [`Error::Invalid`] for a path of a file that is not UTF-8, which TOML cannot hold.
     pub fn to_toml(&self) -> Result<String> {
         toml::to_string(self).map_err(|error| Error::Invalid(format!("deck: {error}")))
     }

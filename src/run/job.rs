@@ -40,7 +40,7 @@ pub trait Job: MeshSpace + BuildGraph + Assemble + ApplyModel + Boundary + CgSte
     /// Returns the algorithm that turns the lengths of `rows` rows into offsets: serial or parallel.
     fn scan(&self, rows: usize) -> Scan;
 
-    /// Bytes of memory that this rank may use.
+    /// Bytes of memory that this rank may use. Collective.
     ///
     /// # Errors
     /// As [`mark`](Self::mark).
@@ -74,6 +74,6 @@ pub trait Job: MeshSpace + BuildGraph + Assemble + ApplyModel + Boundary + CgSte
     /// Measures this rank's triad bandwidth in GB/s.
     ///
     /// # Errors
-    /// As [`mark`](Self::mark).
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory); as [`mark`](Self::mark).
     fn triad_bandwidth(&self, comm: &dyn Communicator) -> Result<f64>;
 }

@@ -2,7 +2,7 @@
 //!
 //! | case | errors | bound |
 //! |---|---|---|
-//! | heat on `hex8` | at the nodes | [`Analytic::error_bound`], of interpolation on elements of this spacing |
+//! | heat on `hex8` without advection | at the nodes | [`Analytic::error_bound`], of interpolation on elements of this spacing |
 //! | miniFE's brick | at the nodes nearest to the centre, where its series converges | h^2 with h the largest extent of an element |
 //! | any other | at the cubature points | three times the error of interpolating the exact solution |
 

@@ -74,14 +74,14 @@ pub struct Report {
     pub plain_start_residual: Option<f64>,
     /// One line per Newton residual.
     pub history: Vec<HistoryReport>,
-    /// Why Newton's method ended: "relative tolerance", "zero right-hand side", or the text of `stopped`.
+    /// Why Newton's method ended: "relative tolerance", "number of iterations", "zero right-hand side", or the text of `stopped`.
     pub reason: String,
     /// The error that ended an iteration before it converged. The errors below then are those of the last Newton iterate.
     #[serde(skip)]
     pub stopped: Option<Error>,
-    /// max |u - exact| / max |exact|, over nodes (heat on `hex8`) or quadrature points.
+    /// max |u - exact| / max |exact|, over nodes (heat on `hex8` without advection), nodes at the centre (`minife`) or quadrature points.
     pub error_max: f64,
-    /// sqrt(sum (u - exact)^2 / sum exact^2). Over the nodes for heat on `hex8`, over those at the centre for `minife`; integrals for
+    /// sqrt(sum (u - exact)^2 / sum exact^2). Over the nodes for heat on `hex8` without advection, over those at the centre for `minife`; integrals for
     /// other runs.
     pub error_l2: f64,
     /// What `error_max` may be, see [`Analytic::error_bound`](super::Analytic::error_bound).
@@ -160,7 +160,7 @@ pub struct MeshReport {
     pub size: [f64; 3],
     /// The coordinate map.
     pub map: String,
-    /// Largest [`spacing`](crate::mesh::MeshSpace::spacing) of an element along z; the largest extent for other runs than heat on `hex8`.
+    /// Largest [`spacing`](crate::mesh::MeshSpace::spacing) of an element along z; the largest extent for other runs than heat on `hex8` without advection.
     pub spacing: f64,
 }
 

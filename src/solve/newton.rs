@@ -145,7 +145,7 @@ pub fn newton_bytes(rows: u64, columns: u64) -> u64 {
 /// the steps taken, the first and the last residual. x then is the iterate of the last residual.
 ///
 /// # Errors
-/// [`Error::Shape`] for a short x and [`Error::Invalid`] for a tolerance that is negative or not finite, before any message: all ranks have to
+/// [`Error::OutOfMemory`] on this rank alone; [`Error::Shape`] for a short x and [`Error::Invalid`] for a tolerance that is negative or not finite, before any message: all ranks have to
 /// make the same mistake, or none. [`Error::NotConverged`] at the limit unless that ends it, and where ||F|| does not fall along a step;
 /// [`Error::NotFinite`] for a NaN or infinity in ||F||; [`Error::Underflow`] if the square of ||F|| at the start or of the target underflows and F is not 0; and what the
 /// problem returns.

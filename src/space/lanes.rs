@@ -10,7 +10,7 @@ pub const LANES: usize = 8;
 /// Lanes per value on processors with half as wide registers: the `f64` lanes of an AVX2 register.
 pub const HALF_LANES: usize = LANES / 2;
 
-/// Arithmetic that element code needs of a number type. `f64` and [`Lanes`] implement it; a dual number needs one line.
+/// Arithmetic that element code needs of a number type, such as `f64`, [`Lanes`] and dual numbers.
 pub trait Number:
     Copy
     + From<f64>

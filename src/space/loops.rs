@@ -60,7 +60,7 @@ pub trait Loops<F>: ExecutionSpace {
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) for short arrays, here and below; [`Error::Device`](crate::Error::Device) when a device
     /// fails, [`Error::TooLarge`](crate::Error::TooLarge) for more items than it can index, [`Error::Invalid`](crate::Error::Invalid)
-    /// for more arrays than it takes.
+    /// for more arrays, or numbers of a struct, than it takes.
     fn for_items<const IN: usize, const OUT: usize>(
         &self,
         n: usize,
@@ -89,7 +89,8 @@ pub trait Loops<F>: ExecutionSpace {
     /// Returns the values of the first `n` items joined, the identity for none.
     ///
     /// # Errors
-    /// As [`for_items`](Self::for_items), and [`Error::OutOfMemory`](crate::Error::OutOfMemory).
+    /// As [`for_items`](Self::for_items), and [`Error::OutOfMemory`](crate::Error::OutOfMemory). A GPU refuses values of more than 64 bytes, those of a
+    /// scan of more than 32, by [`Error::Invalid`](crate::Error::Invalid).
     fn reduce_items<const IN: usize>(&self, n: usize, f: &F, inputs: [&Slice<Self, F::Item>; IN]) -> Result<F::Value>
     where
         F: Reduction<IN>;

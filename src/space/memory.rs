@@ -1,7 +1,7 @@
 //! Host arrays: zeroed pages on demand, huge pages for large arrays, and errors instead of an abort where memory is short.
 //!
-//! Every allocation of the library whose length grows with the mesh goes through [`try_zeroed`], [`try_reserve`] or
-//! [`try_collect`]. They return [`Error::OutOfMemory`] with the name of the array, the bytes wanted and the bytes free.
+//! Allocations of the library whose length grows with the mesh go through [`try_zeroed`], [`try_reserve`] or
+//! [`try_collect`], but for [`zeroed`] and lists of chunks. They return [`Error::OutOfMemory`] with the name of the array, the bytes wanted and the bytes free.
 
 #![allow(unsafe_code)]
 

@@ -20,7 +20,7 @@
 //! # Ok::<(), minifenl::Error>(())
 //! ```
 //!
-//! All `unsafe` code of the host is in this module: [`atomic`], `memory` and `prefetch`.
+//! All `unsafe` code of host spaces is in this module: [`atomic`], `memory` and `prefetch`; that of MPI is in `comm/mpi`.
 
 pub mod atomic;
 mod choice;
@@ -149,7 +149,7 @@ pub trait ExecutionSpace: Clone + Debug + 'static {
     /// Returns a zeroed array of `len` items.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) when the memory is not available.
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) when the memory is not available; a failure of the device, if there is one.
     fn zeros<T: Item>(&self, len: usize) -> Result<Array<Self, T>>;
 
     /// Returns an array of `len` arbitrary items. The caller writes all of them before it reads any. A device saves the time to
@@ -170,14 +170,14 @@ pub trait ExecutionSpace: Clone + Debug + 'static {
     /// Copies an array of this space to the host. Waits for the kernels that write it.
     ///
     /// # Errors
-    /// A failure of the device, if there is one.
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) when the host lacks the memory; a failure of the device, if there is one.
     fn download<T: Item>(&self, array: &Array<Self, T>) -> Result<Vec<T>>;
 
     /// Copies the first `out.len()` items of an array to the host without allocating. Waits for the kernels that write
     /// it.
     ///
     /// # Errors
-    /// Those of [`download`](Self::download).
+    /// [`Error::Shape`](crate::Error::Shape) for a shorter array; those of [`download`](Self::download).
     fn read<T: Item>(&self, array: &Array<Self, T>, out: &mut [T]) -> Result<()>;
 
     /// Copies host data over the first items of an array without allocating it anew. Kernels launched later see the copy.
@@ -205,7 +205,7 @@ pub trait ExecutionSpace: Clone + Debug + 'static {
     /// between calls must therefore be in device memory.
     ///
     /// # Errors
-    /// Those of the work, and failures of the device.
+    /// Those of the work, failures of the device, and [`Error::Invalid`](crate::Error::Invalid) for a recording of another stream.
     fn repeat(&self, recording: &mut Self::Recording, work: impl FnMut() -> Result<()>) -> Result<()>;
 
     /// Number of host threads that run kernels; 1 on a device.

@@ -7,8 +7,8 @@
 //! begin_upload, begin_download      enqueued behind earlier work        done on return
 //! is_done                           query of the stream                 true
 //! ```
-//! Work of one space runs in order; work of its forks runs beside it. Arrays belong to the space that made them: copies check it,
-//! kernels and loops do not, and an array that is dropped is freed behind the work of its own space only.
+//! Work of one space runs in order; work of its forks runs beside it. Arrays belong to the space that made them: asynchronous copies check
+//! it, other copies, kernels and loops do not, and an array that is dropped is freed behind the work of its own space only.
 //!
 //! ```
 //! use minifenl::space::{ExecutionSpace, Serial, Streams};
@@ -55,7 +55,8 @@ pub trait Streams: ExecutionSpace {
     /// Starts to copy host memory over the first items of an array, after the work enqueued so far.
     ///
     /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) for a short array, [`Error::Invalid`](crate::Error::Invalid) for an array of another fork.
+    /// [`Error::Shape`](crate::Error::Shape) for a short array, [`Error::Invalid`](crate::Error::Invalid) for an array of another fork, or within
+    /// [`repeat`](ExecutionSpace::repeat).
     fn begin_upload<T: Item>(&self, from: Self::Staging<T>, to: &mut Slice<Self, T>) -> Result<Self::Copying<T>>;
 
     /// Starts to copy the first items of an array to host memory, after the work enqueued so far.

@@ -6,7 +6,7 @@
 //!           ranks without a text are missing; the lowest rank with a text prints the message, then all ranks abort
 //! ```
 //! With a limit, collectives run as nonblocking ones and exchanges are tested instead of waited for. Without one,
-//! collectives block; nonblocking sums and sparse exchanges still wait here. The calls use a tag that no exchange has. A rank that computes or is stopped does not answer.
+//! collectives block; sparse exchanges still wait here. The calls use a tag that no exchange has. A rank that computes or is stopped does not answer.
 
 use super::call::{FREE_TAG, abort_all, probe, request, test};
 use crate::Result;

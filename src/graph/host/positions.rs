@@ -14,7 +14,7 @@ use rayon::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 impl ElemGraph {
-    /// Finds the position of each pair by binary search in its sorted row. Reads the table and, per element, its rows;
+    /// Finds the position of each pair in its sorted row, by binary search or in short rows by counting. Reads the table and, per element, its rows;
     /// writes the positions.
     ///
     /// # Errors

@@ -212,7 +212,8 @@ impl Deck {
     /// The nodes of the whole box on `ranks` ranks.
     ///
     /// # Errors
-    /// [`Error::TooLarge`] when the grown box passes 64-bit ids; [`Error::Invalid`] as [`check`](Self::check).
+    /// [`Error::TooLarge`] when the grown box passes 64-bit ids; [`Error::Invalid`] as [`check`](Self::check), and for an even number of nodes along
+    /// an edge with elements of degree 2.
     pub fn nodes(&self, ranks: u64) -> Result<Nodes> {
         self.check()?;
         let nodes = match (self.mesh.nodes, self.mesh.nodes_per_rank) {

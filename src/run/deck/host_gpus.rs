@@ -4,7 +4,7 @@
 //! rank     what it sees: a GPU of its own; fewer GPUs than ranks on its host; a GPU that cannot be used; none
 //! ranks    all see a GPU of their own -> GPUs;  none sees any -> the CPU;  else -> the CPU, and a notice says why
 //! ```
-//! Costs one message of 24 bytes from each rank to all.
+//! `auto` costs one message of 24 bytes from each rank to all, and as a given GPU one sum per rank of the host and one more.
 
 use super::device::{Chosen, Device};
 use crate::comm::{Communicator, equal_on_node};
@@ -17,8 +17,8 @@ impl Device {
     /// gives all ranks the same kind of device: GPUs only if every rank has one.
     ///
     /// # Errors
-    /// [`Error::Invalid`] when the GPU asked for is missing, lacks its compiler or is another rank's, or when this build lacks
-    /// CUDA. `auto` fails with MPI alone, and `cpu` never.
+    /// [`Error::Invalid`] when the GPU asked for is missing, lacks its compiler, or is another rank's.
+    /// `auto` fails with MPI alone, and `cpu` never.
     pub fn choose(&self, comm: &dyn Communicator, share: bool) -> Result<Chosen> {
         match *self {
             Device::Cpu => Ok(Chosen::Cpu { notice: None }),

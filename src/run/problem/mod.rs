@@ -87,7 +87,8 @@ impl<'a, S: Job> Problem<'a, S> {
     /// rows, and frees what the matrix does not need of it; without a graph the Jacobian is applied by elements.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) where the memory cannot be had; a failure of a device or of MPI.
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) where the memory cannot be had; [`Error::Invalid`](crate::Error::Invalid) for the format `symmetric`
+    /// of a matrix that is not; a failure of a device or of MPI.
     pub fn new(space: &'a S, input: ProblemInput<'a, S>, graph: Option<Graph<S::Memory>>) -> Result<Self> {
         let (links, variant, method) = (input.links, input.deck.cg.variant, input.deck.solver().method());
         let comm = links.comm();
@@ -141,7 +142,7 @@ impl<'a, S: Job> Problem<'a, S> {
     /// Returns numbers for the report. Times each level of the preconditioner in one cycle. Collective.
     ///
     /// # Errors
-    /// A device's failure.
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory); a failure of a device or of MPI.
     pub fn outcome(&mut self) -> Result<Outcome> {
         let Problem { preconditioner, system, .. } = self;
         let levels = preconditioner.as_mut().map(|preconditioner| preconditioner.levels(system));
@@ -152,7 +153,7 @@ impl<'a, S: Job> Problem<'a, S> {
     /// cannot time its products, times some of them here. All ranks call it together.
     ///
     /// # Errors
-    /// A device's failure.
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory); a failure of a device or of MPI.
     pub fn finish(&mut self) -> Result<Symmetry> {
         let Problem { system, halo, workspace, marks, .. } = self;
         let (space, links) = (system.space, system.input.links);

@@ -6,7 +6,7 @@ use serde::Serialize;
 /// Rating of a run. The numbers count only if the run is verified.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RatingReport {
-    /// Whether the run is verified.
+    /// Whether the verdict found no failure, also of a run that is not judged.
     pub verified: bool,
     /// Flops of CG, by formula, over the seconds of CG; null if no iteration ran.
     pub cg_gflop_per_s: Option<f64>,
@@ -14,13 +14,13 @@ pub struct RatingReport {
     pub cg_triad_fraction: Option<f64>,
     /// Flops of assembly and CG over `total_seconds`.
     pub total_gflop_per_s: Option<f64>,
-    /// Nodes of the box over `total_seconds`.
+    /// Unknowns of the box over `total_seconds`.
     pub unknowns_per_second: f64,
 }
 
 impl RatingReport {
     /// Derives the figures from the phases and the total time.
-    pub fn new(phases: &[PhaseReport], nodes: u64, seconds: f64, verified: bool) -> Self {
+    pub fn new(phases: &[PhaseReport], unknowns: u64, seconds: f64, verified: bool) -> Self {
         let cg = phases.iter().find(|phase| phase.name == "cg");
         let total = phases.iter().find(|phase| phase.name == "total");
         RatingReport {
@@ -28,7 +28,7 @@ impl RatingReport {
             cg_gflop_per_s: cg.and_then(|cg| cg.gflop_per_s),
             cg_triad_fraction: cg.and_then(|cg| cg.triad_fraction),
             total_gflop_per_s: total.and_then(|total| total.gflop_per_s),
-            unknowns_per_second: if seconds > 0.0 { nodes as f64 / seconds } else { 0.0 },
+            unknowns_per_second: if seconds > 0.0 { unknowns as f64 / seconds } else { 0.0 },
         }
     }
 }

@@ -40,7 +40,7 @@ type Distance = fn(&Numbers, &Numbers) -> f64;
 impl<S: Job> Study<'_, S> {
     /// Measures a strategy, and completes its line: `prepare` makes what `work` uses, and `numbers` downloads what work and its last result left. They are
     /// compared with `reference` by `distance`; without one, the numbers of this strategy become it. A call warms up; those of a round
-    /// take [`SHORTEST`] or longer, and begin on all ranks together between two waits for the space. What the device refuses by name is
+    /// take [`SHORTEST`] or longer, or are 64, and begin on all ranks together between two waits for the space. What the device refuses by name is
     /// not measured.
     pub fn measured<T, R>(
         &self,

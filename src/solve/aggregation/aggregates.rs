@@ -15,7 +15,7 @@ use crate::sparse::CrsGraph;
 /// No aggregate.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// Returns the aggregate of each node, [`NONE`] for nodes that depend on no other one, and the number of aggregates.
+/// Returns the aggregate of each node, [`NONE`] for nodes without a strong neighbour or ghost, and the number of aggregates.
 ///
 /// `graph` is that of the matrix, with `dofs` unknowns per node.
 pub(super) fn aggregates(nodes: &Nodes, graph: &CrsGraph, dofs: usize) -> Result<(Vec<u32>, usize)> {

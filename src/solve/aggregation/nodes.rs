@@ -15,7 +15,7 @@ use crate::{LocalOrdinal, Result};
 pub(super) struct Nodes {
     /// Strongly connected other nodes of each node.
     pub strong: CrsGraph,
-    /// Whether a node has an unknown that depends on another node: 0 or 1, as below.
+    /// Whether a node has a strong neighbour or reads a ghost: 0 or 1, as below.
     pub is_coupled: Vec<u8>,
     /// Whether a row is fixed.
     pub is_fixed: Vec<u8>,

@@ -85,7 +85,7 @@ impl<S: Aggregate> SmoothedAggregation<S> {
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) where map or near-null vectors have other rows, [`Error::Invalid`](crate::Error::Invalid)
     /// for a diagonal entry that is not positive, for a matrix that is found not to be definite, for a last level of more than 2048
-    /// unknowns, and where ranks find other levels, [`Error::OutOfMemory`](crate::Error::OutOfMemory); failures of ranks and devices.
+    /// unknowns, and where ranks find other levels, [`Error::Indefinite`](crate::Error::Indefinite) where the last level is not positive definite, [`Error::OutOfMemory`](crate::Error::OutOfMemory); failures of ranks and devices.
     pub fn new(
         space: &S,
         links: &Links<'_, S>,

@@ -56,7 +56,7 @@ pub struct SolveInfo {
     pub variant: CgVariant,
     /// Whether all iterations ran in one launch, which is pipelined CG whatever the variant.
     pub one_launch: bool,
-    /// Number of sums over all ranks: one for ||b||, those of the iterations, and those of refreshes.
+    /// Number of sums over all ranks: one for ||b||, those of the first residual, of the iterations and of refreshes.
     pub reductions: usize,
     /// The residual of x itself, which [`solve`](super::solve()) computes; `None` from others unless the caller computed it by [`true_residual`].
     pub recomputed: Option<TrueResidual>,

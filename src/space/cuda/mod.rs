@@ -102,7 +102,7 @@ impl Cuda {
     /// A new stream on GPU `ordinal`.
     ///
     /// # Errors
-    /// [`Error::Device`] that says what is missing.
+    /// [`Error::Device`] that says what is missing; [`Error::OutOfMemory`].
     pub fn new(ordinal: usize) -> Result<Self> {
         let stream = Arc::new(Stream::new(Device::get(ordinal)?)?);
         Self::on(stream.clone(), Arc::new(PinnedPool::new(stream.device.clone())))

@@ -8,7 +8,7 @@ use cudarc::driver::{result, sys};
 use std::path::Path;
 use std::sync::OnceLock;
 
-/// Oldest driver that has every function that we call, as 1000 major + 10 minor.
+/// Oldest driver that has every function that a run needs, as 1000 major + 10 minor; a few calls need 12.4.
 const OLDEST_DRIVER: i32 = 12_000;
 
 /// Properties of a device.

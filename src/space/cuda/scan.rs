@@ -48,7 +48,7 @@ impl Cuda {
     ///
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) for fewer counts, [`Error::OutOfMemory`](crate::Error::OutOfMemory) if the
-    /// GPU is out of memory.
+    /// GPU is out of memory, [`Error::Device`](crate::Error::Device) if it fails.
     pub fn offsets(&self, n: usize, counts: &CudaArray<u32>) -> Result<Offsets> {
         let (offsets, state) = self.scan(n, counts)?;
         let mut numbers = [0; STATE];

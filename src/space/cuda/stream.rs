@@ -132,10 +132,10 @@ impl Event {
         checked(unsafe { result::event::synchronize(self.handle) }, "kernels on the GPU")
     }
 
-    /// Returns the time from an earlier mark to this one. Waits for both.
+    /// Returns the time from an earlier mark to this one, for which it waits.
     ///
     /// # Errors
-    /// [`Error::Device`](crate::Error::Device) if one of the marks was never recorded.
+    /// [`Error::Device`](crate::Error::Device) if work before this mark failed, or if the earlier one was never recorded or passed.
     pub fn since(&self, earlier: &Event) -> Result<Duration> {
         self.wait()?;
         // SAFETY: both live.

@@ -52,7 +52,7 @@ pub trait MatrixAlgebra: Blas {
     /// Returns A^T. Sorted as every graph.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`]; a device's failure.
+    /// [`Error::Invalid`] for 2^32 entries or more on a GPU; [`Error::OutOfMemory`]; a device's failure.
     fn transpose(&self, a: &MatrixOf<Self>) -> Result<MatrixOf<Self>>;
 }
 

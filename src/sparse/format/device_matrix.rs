@@ -8,8 +8,8 @@
 //! | values in f32 | the same, in f64 | a rounded copy, in the same format | the same, and the values in f64 |
 //!
 //! Assembly into slices needs no CRS values and, once the positions of element matrices are places in the slices, no CRS graph. It
-//! saves 216 bytes of values and 136 bytes of graph per node of a box. In symmetric halves it writes each pair of entries once, above the
-//! diagonal; entries of the lower half have no place. Values in f32 are half as many bytes again, since the true residual of a solve reads the
+//! saves 216 bytes of values and 116 bytes of graph per node of a box. In symmetric halves it writes each pair of entries once, above the
+//! diagonal; mirrored entries have no position. Values in f32 are half as many bytes again, since the true residual of a solve reads the
 //! assembled ones.
 
 use super::copy::DeviceCopy;

@@ -38,7 +38,8 @@ pub trait Spmv<V: Item = f64>: Blas {
     /// range that contains the last row.
     ///
     /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) for short vectors.
+    /// [`Error::Shape`](crate::Error::Shape) for short vectors and rows that begin inside a block, [`Error::Invalid`](crate::Error::Invalid) for rows
+    /// outside the matrix, and on hosts for an exchange.
     fn spmv_dot(&self, a: &CrsMatrix<V, Self::Memory>, product: RowProduct<'_, Self>) -> Result<()>;
 }
 

@@ -50,7 +50,7 @@ use solve::Solve;
 use std::collections::VecDeque;
 
 /// Solves A x = b from the given x. Calls `observe(iteration, ||r||)` at each convergence check, that is every
-/// [`CHECK_INTERVAL`](CgSteps::CHECK_INTERVAL) iterations and at the end; an error of it ends the solve, which returns it.
+/// [`CHECK_INTERVAL`](CgSteps::CHECK_INTERVAL) iterations, at most 2 with a costly preconditioner, and at the end; an error of it ends the solve, which returns it.
 ///
 /// A right-hand side of exactly 0 gives x = 0 ([`Reason::Zero`]), unless an absolute tolerance is given. [`CgParams::exactly`] asks for a number of iterations instead of a
 /// tolerance ([`Reason::Iterations`]).
