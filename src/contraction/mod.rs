@@ -122,7 +122,7 @@ pub trait Contract {
     /// out[c, l, r] = or += sum_k left[c, l, k] right[c, r, k], where each array omits the indices that it lacks.
     ///
     /// # Errors
-    /// [`Error::Invalid`](crate::Error::Invalid) for a selected variant that does not apply; a failure of the device.
+    /// [`Error::Invalid`] for a selected variant that does not apply; a failure of the device.
     fn contract<T: Real, const A: usize, const B: usize, const C: usize>(
         &self,
         task: Task,

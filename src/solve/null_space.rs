@@ -63,18 +63,6 @@ impl<'a, S: Blas> Mean<'a, S> {
         Ok(())
     }
 
-    /// b -= mean(b): twice, since the first leaves rounding errors of the mean, to which a target may be relative. What is rounding alone
-    /// becomes 0.
-    pub fn remove_from_rhs(&mut self, space: &S, n: usize, b: &mut Slice<S, f64>) -> Result<()> {
-        space.dot(n, b, b, &mut self.sums, 0)?;
-        let [before] = self.sums.totals(space, self.ranks)?;
-        self.remove(space, n, b)?;
-        self.remove(space, n, b)?;
-        space.dot(n, b, b, &mut self.sums, 0)?;
-        let [after] = self.sums.totals(space, self.ranks)?;
-        if after.sqrt() <= 4.0 * f64::EPSILON * before.sqrt() { space.fill(n, 0.0, b) } else { Ok(()) }
-    }
-
     /// v -= mean(v) over the first `n` items.
     pub fn remove(&mut self, space: &S, n: usize, v: &mut Slice<S, f64>) -> Result<()> {
         let ones = S::Memory::slice(&self.ones);

@@ -371,5 +371,9 @@ fn plates_are_coarsened_as_long_as_nodes_are_free() {
         plate.cg.preconditioner = Choice::Auto;
         let chosen = preconditioned::<Threads>(&plate, &spec, 1).unwrap().preconditioning();
         assert_eq!(chosen, Preconditioning::Jacobi, "{kind}");
+        // No coarser box at all.
+        plate.mesh.size[2] = 0.0125;
+        let thin = plate.spec(Nodes::new([161, 161, 3]).unwrap()).unwrap();
+        assert_eq!(preconditioned::<Threads>(&plate, &thin, 1).unwrap().preconditioning(), Preconditioning::Jacobi);
     }
 }
