@@ -187,7 +187,7 @@ pub trait Communicator: Debug {
     fn limit_waits(&self, _limit: Duration, _tell: Box<dyn Fn(&str)>) {}
 
     /// From now on a panic on any thread of this rank prints one message with the rank and ends all ranks with code 101.
-    /// Without it the others would wait for ever in their next collective. Programs call it once; on one rank it does
+    /// Without it the others would wait for ever in their next collective. Programs call it once; without MPI it does
     /// nothing, since there a panic already ends the run.
     fn abort_on_panic(&self) {}
 

@@ -2,8 +2,8 @@
 
 use super::null_space::{Mean, Projected};
 use super::{
-    CgParams, CgSteps, CgWorkspace, Identity, LinearSystem, NullSpace, Preconditioner, SolveInfo, Symmetry,
-    TrueResidual, cg, symmetry, true_residual,
+    CgParams, CgSteps, CgWorkspace, Identity, LinearSystem, NullSpace, Preconditioner, SolveInfo, Symmetry, cg,
+    symmetry, true_residual,
 };
 use crate::blas::{Collective, agreed};
 use crate::comm::Solo;
@@ -93,6 +93,9 @@ impl<S: CgSteps> fmt::Debug for Options<'_, S> {
 /// assert!(info.iterations <= 3);
 /// # Ok::<(), minifenl::Error>(())
 /// ```
+///
+/// CG starts again from its x, once, where ||b - A x|| is above 10 times the target and above what rounding of A x explains: it began far from the
+/// solution.
 ///
 /// Ranks call it together; agreement on the start costs up to 6 all-reduces of 16 bytes.
 ///
@@ -201,8 +204,7 @@ fn by<S: CgSteps>(
         }
     };
     let mut found = true_residual(space, &system, x, &mut work)?;
-    let is_above = |found: TrueResidual, info: &SolveInfo| found.residual > 10.0 * info.target;
-    if method == Method::Cg && is_above(found, &info) {
+    if method == Method::Cg && found.residual > 10.0 * info.target {
         let norm = symmetry(space, system.operator, comm, &mut work, rough_vectors(space, comm, rows))?.norm;
         if found.residual > ATTAINABLE * f64::EPSILON * norm * found.solution {
             // The recurrence has the rounding errors of a start far from the solution; another start has those of x.

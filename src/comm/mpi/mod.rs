@@ -254,9 +254,6 @@ impl Communicator for Mpi {
     }
 
     fn abort_on_panic(&self) {
-        if self.size() == 1 {
-            return;
-        }
         let rank = self.rank();
         let first = AtomicBool::new(true);
         std::panic::set_hook(Box::new(move |panic| {
