@@ -145,7 +145,7 @@ pub fn heat_on_hex8(model: &Model, element: ElementType) -> Option<Heat> {
 }
 
 /// Refuses an element of fewer than three dimensions.
-fn two_dimensional(name: &'static str, element: ElementType) -> Error {
+fn no_volume(name: &'static str, element: ElementType) -> Error {
     Error::Invalid(format!("{name}: {element} has {} dimensions, expected an element of 3", element.dim()))
 }
 

@@ -21,7 +21,7 @@ use crate::error::{check_at_least, check_length};
 use crate::fill::kernel_files::{FILL, HEAT};
 use crate::fill::{
     Additions, Assemble, AssemblyChoice, ContractionCalls, Dirichlet, FieldOn, Kernel, StoredSystem, Strategy,
-    heat_on_hex8, no_kernel, step_of, two_dimensional,
+    heat_on_hex8, no_kernel, no_volume, step_of,
 };
 use crate::graph::{Graph, NodeElem};
 use crate::mesh::{ElemNode, Sizes};
@@ -51,7 +51,7 @@ fn kernel_of(space: &Cuda, choice: AssemblyChoice, model: &Model, element: Eleme
 /// Returns the basis at the points of an element's rule.
 pub(super) fn volume(element: ElementType) -> Result<BasisTables> {
     if element.dim() != 3 {
-        return Err(two_dimensional("assembly", element));
+        return Err(no_volume("assembly", element));
     }
     Ok(BasisTables::of(element))
 }

@@ -17,7 +17,7 @@ use crate::element::{Analytic, BasisTables, ElementType, HEX8_NODES};
 use crate::error::{check_at_least, check_length};
 use crate::fill::{
     Additions, Assemble, AssemblyChoice, ContractionCalls, Dirichlet, FieldOn, Kernel, Parts, StoredSystem, Strategy,
-    heat_on_hex8, no_kernel, two_dimensional,
+    heat_on_hex8, no_kernel, no_volume,
 };
 use crate::graph::{Graph, NodeElem};
 use crate::mesh::Sizes;
@@ -132,7 +132,7 @@ impl Assemble for Threads {
             let fill = Fill::prepare(self, strategy, system.matrix.graph().clone(), system.places.clone())?;
             return Ok(fused(self, heat, fill));
         }
-        let refused = || Err(two_dimensional("assembly", on.element));
+        let refused = || Err(no_volume("assembly", on.element));
         match model.equation {
             ModelEquation::Scalar(of) => {
                 on_volume!(on.element, of_element::<1>(self, choice, scalar(model, of), on, system), refused())

@@ -12,7 +12,7 @@ use crate::Result;
 use crate::contraction::Sum;
 use crate::element::{BasisTables, DIM, ElementType, Rule};
 use crate::error::check_length;
-use crate::fill::{Strategy, two_dimensional};
+use crate::fill::{Strategy, no_volume};
 use crate::graph::Graph;
 use crate::mesh::ElemNode;
 use crate::space::Threads;
@@ -115,7 +115,7 @@ impl GivenAssembly {
             elem_node.nodes_per_elem(),
             element.nodes(),
         )?;
-        let refused = || Err(two_dimensional("GivenAssembly::new", element));
+        let refused = || Err(no_volume("GivenAssembly::new", element));
         let WeakForm { equation, is_constant } = equation.into();
         let (of, on) = ((space, strategy, graph), (element, elem_node.clone()));
         match equation {

@@ -12,7 +12,7 @@ use crate::element::equations::{Model, ModelEquation};
 use crate::element::{DIM, ElementType, FieldsAtPoints, Interpolation, Part, Points, element_vector};
 use crate::error::{check_at_least, check_length};
 use crate::fill::operator::ApplySizes;
-use crate::fill::{ApplyCost, ApplyModel, FieldOn, Strategy, two_dimensional};
+use crate::fill::{ApplyCost, ApplyModel, FieldOn, Strategy, no_volume};
 use crate::graph::NodeElem;
 use crate::mesh::ElemNode;
 use crate::space::atomic::atomic_view;
@@ -235,7 +235,7 @@ impl<const D: usize> ElementOperator<D> {
             evaluate: on_volume!(
                 element,
                 |OF| evaluate::<D, { OF.nodes() }, { OF.points() }> as Evaluate<D>,
-                return Err(two_dimensional(NAME, element))
+                return Err(no_volume(NAME, element))
             ),
             interpolation: Interpolation::new(element),
             elem_node: elem_node.clone(),

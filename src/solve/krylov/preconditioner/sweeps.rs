@@ -94,9 +94,9 @@ impl<S: Staging + Sweep> Sweeps<S> {
     /// Those of the constructors; [`Error::Invalid`](crate::Error::Invalid) for a matrix on another graph.
     pub fn refill(&mut self, space: &S, matrix: &CrsMatrix) -> Result<()> {
         let Sweeps { host, values, triangles, graph, shift, .. } = self;
-        let of_matrix = matrix.graph();
-        let is_same = (graph.row_map(), graph.entries()) == (of_matrix.row_map(), of_matrix.entries());
-        if !(of_matrix.is_copy_of(graph) || is_same) {
+        let found = matrix.graph();
+        let is_equal = || (graph.row_map(), graph.entries()) == (found.row_map(), found.entries());
+        if !(found.is_copy_of(graph) || is_equal()) {
             return Err(Error::Invalid(
                 "Sweeps::refill: the matrix is on another graph, expected that of the preconditioner".into(),
             ));
